@@ -1,0 +1,241 @@
+package hub
+
+import (
+	"context"
+	"time"
+)
+
+// A Receiver takes messages in. Platforms and the edges that serve scripts and
+// agents call it; package relay implements it.
+type Receiver interface {
+	// Receive carries m to whoever should have it. It returns once m is in
+	// the record and queued, without waiting for any session or platform.
+	// An error of kind Unavailable means that m could not be kept.
+	Receive(ctx context.Context, m Message) (Receipt, error)
+
+	// Late says that the message id, sent earlier with an unknown outcome,
+	// has the name ref after all.
+	Late(ctx context.Context, id MessageID, ref Ref)
+}
+
+// A Receipt is what Receive can say of a message at once.
+type Receipt struct {
+	ID       MessageID
+	Decision Decision
+	Known    bool // there is an agent of the name that the message was sent to
+	Sessions int  // that it was queued for
+}
+
+// A Platform is a service that people write from and are written to.
+// It may also be a [Receipter], a [Directory] or a [Reporter].
+type Platform interface {
+	ID() PlatformID
+
+	// Run receives until ctx is done, reconnecting as needed. It calls
+	// r.Receive with one message of a chat at a time and in order.
+	Run(ctx context.Context, r Receiver) error
+
+	// Send carries m, of any Kind, to the chat m.Ref.Chat. It fails with
+	// Invalid, NotFound, Denied, Limited or Unavailable when nothing was sent
+	// at all; what may have been sent is no error but Sent.Unknown.
+	// A name that turns up after Send has returned goes to Receiver.Late.
+	Send(ctx context.Context, m Message) (Sent, error)
+
+	// Chat parses a chat id as a caller spells it, or fails with Invalid.
+	Chat(s string) (ChatID, error)
+
+	// SameChat reports whether two ids, made by this platform, name the same
+	// chat as far as it knows.
+	SameChat(a, b ChatID) bool
+}
+
+// A Receipter is a Platform that can tell a sender that a message was read.
+type Receipter interface {
+	SendReceipt(ctx context.Context, m Message) error
+}
+
+// A Directory is a Platform that knows who may be written to.
+type Directory interface {
+	// Chats returns the chats whose name or id contains query, any case.
+	Chats(ctx context.Context, query string) ([]Chat, error)
+}
+
+// A Reporter is a Platform that can describe its connection.
+type Reporter interface {
+	Report() PlatformReport
+}
+
+// A PlatformReport describes a platform's connection, for status pages.
+type PlatformReport struct {
+	Platform PlatformID `json:"platform"`
+	State    string     `json:"state"` // "connected", "connecting", "down", "paused"
+	Detail   string     `json:"detail,omitempty"`
+	Version  string     `json:"version,omitempty"`
+	Address  string     `json:"address,omitempty"`
+	Last     time.Time  `json:"last_notice,omitzero"` // when it last brought anything
+	Skipped  uint64     `json:"skipped"`              // lines that could not be read
+}
+
+// Sessions are the sessions of agents, here or on another node.
+// Its methods never wait for a session.
+type Sessions interface {
+	// Present reports whether agent has a session that counts for routing.
+	Present(agent AgentID) bool
+
+	// Everybody returns the agents that are present.
+	Everybody() []AgentID
+
+	// Deliver queues o for the sessions of the agents in o.Decision.To and
+	// returns how many sessions that were. Offers are delivered in the order
+	// of their Seq.
+	Deliver(o Offer) int
+
+	// Withdraw makes sure that o is not written to a session any more, where
+	// it was not yet: the agent has acknowledged it.
+	Withdraw(agent AgentID, seqs []Seq)
+}
+
+// Presence hears from Sessions. Its methods may take as long as the record
+// does; package relay implements it.
+type Presence interface {
+	// Arrived is called when agent has become present, by the opening of a
+	// stream or a call to a tool.
+	Arrived(ctx context.Context, agent AgentID)
+
+	// Departed is called when agent is present no more.
+	Departed(ctx context.Context, agent AgentID)
+
+	// Orphaned is called when offers to agent up to last are nobody's any
+	// more, though the agent has a session: a newcomer shall have them.
+	Orphaned(ctx context.Context, agent AgentID, last Seq)
+
+	// Settled is called when a session has been written or handed something.
+	Settled(s Settlement)
+}
+
+// Record is the hub's memory of messages, as package relay writes it.
+// A method that fails because the record can't be written (full disk, lock)
+// returns an error of kind Unavailable, and has had no effect.
+//
+// The functions called then are called after the commit, in the order of Seqs
+// and one at a time: they must not block.
+type Record interface {
+	// Append records m and, unless d is nil, what was decided, with a
+	// delivery for each agent in d.To. It reports false, and does nothing,
+	// if m was decided before; if m (by Dedup) was appended but not decided,
+	// the decision is recorded for that one.
+	Append(ctx context.Context, m Message, d *Decision, then func(Offer)) (fresh bool, err error)
+
+	// Decide records a decision for a message in the record, instead of the
+	// one before. What was not handed over to the agents in from ends as
+	// failed with reason. A nil d means that nobody is present: the message
+	// waits, undecided.
+	Decide(ctx context.Context, id MessageID, from []AgentID, reason string, d *Decision, then func(Offer)) error
+
+	// Reoffer gives each delivery to agent that is not handed over, and whose
+	// Seq is at most last, a new Seq, in the old order.
+	Reoffer(ctx context.Context, agent AgentID, last Seq, then func(Offer)) error
+
+	// Hold marks what is not handed over to agent as held for it, from now on.
+	Hold(ctx context.Context, agent AgentID, ids []MessageID) error
+
+	// Settle records what became of deliveries. It returns the messages whose
+	// read receipt is now due: each is returned once, then ReceiptSent.
+	Settle(ctx context.Context, s []Settlement) (receipts []Message, err error)
+	ReceiptSent(ctx context.Context, id MessageID) error
+
+	// Outcome records what the platform said of a message that was sent.
+	Outcome(ctx context.Context, id MessageID, s Sent, err error) error
+
+	// Expire ends as failed what was held, or waited undecided, since before
+	// the given time, and cuts what left every inbox to what is to be kept.
+	// It returns how many deliveries ended.
+	Expire(ctx context.Context, held, inbox time.Time) (int, error)
+
+	// Unsettled returns what was not handed over to agent, in order, and for
+	// each whether another agent has it or may still get it.
+	Unsettled(ctx context.Context, agent AgentID) ([]Loose, error)
+
+	// Undecided returns, in order, the messages that wait for a decision.
+	Undecided(ctx context.Context) ([]Message, error)
+
+	// DueReceipts returns the messages whose receipt was due when the hub
+	// was last ended.
+	DueReceipts(ctx context.Context) ([]Message, error)
+
+	// Find returns the messages, newest first, that the platform calls key,
+	// in whatever chat, each with the agents that were to get it.
+	Find(ctx context.Context, p PlatformID, key string) ([]Filed, error)
+
+	// Chats returns each chat that a person's recorded message came from.
+	Chats(ctx context.Context) ([]Ref, error)
+
+	// Known reports whether an agent of that name was ever seen: it has a
+	// session row or a token.
+	Known(ctx context.Context, agent AgentID) (bool, error)
+	// Agents returns how many named agents are known.
+	Agents(ctx context.Context) (int, error)
+}
+
+// A Loose is an offer that its agent was not handed.
+type Loose struct {
+	Offer
+	Elsewhere bool // another agent has it, or may still get it
+}
+
+// A Filed is a message in the record, and what was decided about it.
+type Filed struct {
+	Message  Message
+	Decision Decision // zero for what was sent to a platform
+}
+
+// Mail is the record as sessions and their tools read it.
+type Mail interface {
+	// Since returns offers to agent with after < Seq ≤ last, in order, at
+	// most limit, without those acknowledged, failed, or handed to session
+	// out of turn.
+	Since(ctx context.Context, agent AgentID, session SessionID, after, last Seq, limit int) ([]Offer, error)
+
+	// Inbox returns what agent has not acknowledged: what was not handed over
+	// first, then the rest, each oldest first; and whether there is more.
+	Inbox(ctx context.Context, agent AgentID, limit int) (offers []Offer, more bool, err error)
+
+	// Message returns a message that was offered to agent, or NotFound.
+	Message(ctx context.Context, agent AgentID, id MessageID) (Message, error)
+
+	// Fate returns what became of a message that subject brought in, or
+	// NotFound. An empty subject may see all.
+	Fate(ctx context.Context, subject string, id MessageID) ([]Delivery, error)
+
+	// Last returns the highest Seq that was given out.
+	Last() Seq
+}
+
+// SavedSession is what is kept of a session for restarts.
+type SavedSession struct {
+	ID       SessionID
+	Agent    AgentID
+	Named    bool      // Agent is a name, not the session's own id
+	Seat     bool      // it came with a label: one holder at a time
+	Subject  string    // whose token opened it
+	Client   string    // clientInfo.name
+	Params   []byte    // the params of its initialize, JSON
+	Birth    Seq       // offers up to here are not its business, but for those offered again
+	Cursor   Seq       // handed over up to here
+	Order    int64     // its place among those that wait for the seat: the highest holds it; 0: none
+	Present  bool      // it was live, away, deaf or pull when this was written
+	Streamed bool      // it has had a stream
+	Refused  bool      // it has had its one 404
+	Used     time.Time // its last request
+}
+
+// SessionStore keeps sessions over restarts.
+type SessionStore interface {
+	SaveSession(ctx context.Context, s SavedSession) error
+	DeleteSession(ctx context.Context, id SessionID) error
+	// Session returns NotFound for one that never was, was deleted or has
+	// been unused for 7 days.
+	Session(ctx context.Context, id SessionID) (SavedSession, error)
+	// Sessions returns those that were present or waited for a seat.
+	Sessions(ctx context.Context) ([]SavedSession, error)
+}
