@@ -1,0 +1,68 @@
+package httpd
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+func TestLimiterAllowsABurstThenOneAtATime(t *testing.T) {
+	now := time.Unix(0, 0)
+	l := Limiter{PerMinute: 60, Now: func() time.Time { return now }}
+	for i := range 60 {
+		if _, ok := l.Allow("a"); !ok {
+			t.Fatalf("refused act %d of the burst", i)
+		}
+	}
+	wait, ok := l.Allow("a")
+	if ok || wait != time.Second {
+		t.Errorf("after the burst: %v, wait %v; want a second", ok, wait)
+	}
+	if _, ok := l.Allow("b"); !ok {
+		t.Error("another key pays for it")
+	}
+	now = now.Add(time.Second)
+	if _, ok := l.Allow("a"); !ok {
+		t.Error("refused after the wait")
+	}
+}
+
+func TestLimiterOfZeroRefusesNothing(t *testing.T) {
+	var l Limiter
+	for range 10_000 {
+		if _, ok := l.Allow("a"); !ok {
+			t.Fatal("refused")
+		}
+	}
+}
+
+func TestLimiterForgetsTheKeyLongestUnseen(t *testing.T) {
+	l := Limiter{PerMinute: 1, Keys: 2, Now: func() time.Time { return time.Unix(0, 0) }}
+	for _, step := range []struct {
+		key string
+		ok  bool
+	}{
+		{"a", true}, {"b", true}, {"a", false}, // a was seen after b
+		{"c", true},  // in place of b
+		{"a", false}, // still remembered
+		{"b", true},  // was not
+	} {
+		if _, ok := l.Allow(step.key); ok != step.ok {
+			t.Errorf("%s: %v, want %v", step.key, ok, step.ok)
+		}
+	}
+	if len(l.keys) != 2 || l.order.Len() != 2 {
+		t.Errorf("remembers %d keys, %d in order", len(l.keys), l.order.Len())
+	}
+}
+
+func TestOverTheLimitIs429WithRetryAfter(t *testing.T) {
+	l := Limiter{PerMinute: 1, Now: func() time.Time { return time.Unix(0, 0) }}
+	h := l.Limit(func(*http.Request) string { return "a" }, fine)
+	serve(h, httptest.NewRequest("POST", "/", nil))
+	w := serve(h, httptest.NewRequest("POST", "/", nil))
+	if w.Code != 429 || w.Header().Get("Retry-After") != "60" {
+		t.Errorf("answered %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
+	}
+}
