@@ -90,9 +90,9 @@ type Sessions interface {
 	// of their Seq.
 	Deliver(o Offer) int
 
-	// Withdraw makes sure that o is not written to a session any more, where
-	// it was not yet: the agent has acknowledged it.
-	Withdraw(agent AgentID, seqs []Seq)
+	// Withdraw keeps messages that agent has acknowledged from being written
+	// to its sessions, where they were not yet.
+	Withdraw(agent AgentID, ids []MessageID)
 }
 
 // Presence hears from Sessions. Its methods may take as long as the record
@@ -105,8 +105,8 @@ type Presence interface {
 	// Departed is called when agent is present no more.
 	Departed(ctx context.Context, agent AgentID)
 
-	// Orphaned is called when offers to agent up to last are nobody's any
-	// more, though the agent has a session: a newcomer shall have them.
+	// Orphaned is called when offers to agent up to last are older than every
+	// session that could be pushed them: they are to be offered again.
 	Orphaned(ctx context.Context, agent AgentID, last Seq)
 
 	// Settled is called when a session has been written or handed something.
@@ -133,14 +133,15 @@ type Record interface {
 	Decide(ctx context.Context, id MessageID, from []AgentID, reason string, d *Decision, then func(Offer)) error
 
 	// Reoffer gives each delivery to agent that is not handed over, and whose
-	// Seq is at most last, a new Seq, in the old order.
+	// Seq is at most last, a new Seq, in the old order. The old ones are kept:
+	// a session that was sent one has been sent the message.
 	Reoffer(ctx context.Context, agent AgentID, last Seq, then func(Offer)) error
 
 	// Hold marks what is not handed over to agent as held for it, from now on.
 	Hold(ctx context.Context, agent AgentID, ids []MessageID) error
 
-	// Settle records what became of deliveries. It returns the messages whose
-	// read receipt is now due: each is returned once, then ReceiptSent.
+	// Settle records what became of deliveries. A range of Seqs means old ones
+	// too. It returns the messages whose read receipt is now due: each is returned once, then ReceiptSent.
 	Settle(ctx context.Context, s []Settlement) (receipts []Message, err error)
 	ReceiptSent(ctx context.Context, id MessageID) error
 
@@ -170,11 +171,21 @@ type Record interface {
 	// Chats returns each chat that a person's recorded message came from.
 	Chats(ctx context.Context) ([]Ref, error)
 
+	// Owed returns the agents that were not handed what was offered to them
+	// and is not held for them.
+	Owed(ctx context.Context) ([]AgentID, error)
+
 	// Known reports whether an agent of that name was ever seen: it has a
 	// session row or a token.
 	Known(ctx context.Context, agent AgentID) (bool, error)
 	// Agents returns how many named agents are known.
 	Agents(ctx context.Context) (int, error)
+}
+
+// A Mailed is an offer in an inbox.
+type Mailed struct {
+	Offer
+	Seen bool // it was handed over before
 }
 
 // A Loose is an offer that its agent was not handed.
@@ -192,13 +203,13 @@ type Filed struct {
 // Mail is the record as sessions and their tools read it.
 type Mail interface {
 	// Since returns offers to agent with after < Seq ≤ last, in order, at
-	// most limit, without those acknowledged, failed, or handed to session
-	// out of turn.
-	Since(ctx context.Context, agent AgentID, session SessionID, after, last Seq, limit int) ([]Offer, error)
+	// most limit, without those acknowledged, failed, handed to session out
+	// of turn, or sent to it before: under an old Seq with birth < Seq ≤ after.
+	Since(ctx context.Context, agent AgentID, session SessionID, birth, after, last Seq, limit int) ([]Offer, error)
 
 	// Inbox returns what agent has not acknowledged: what was not handed over
 	// first, then the rest, each oldest first; and whether there is more.
-	Inbox(ctx context.Context, agent AgentID, limit int) (offers []Offer, more bool, err error)
+	Inbox(ctx context.Context, agent AgentID, limit int) (mail []Mailed, more bool, err error)
 
 	// Message returns a message that was offered to agent, or NotFound.
 	Message(ctx context.Context, agent AgentID, id MessageID) (Message, error)
@@ -219,7 +230,7 @@ type SavedSession struct {
 	Seat     bool      // it came with a label: one holder at a time
 	Subject  string    // whose token opened it
 	Client   string    // clientInfo.name
-	Params   []byte    // the params of its initialize, JSON
+	Version  string    // of the protocol, as negotiated
 	Birth    Seq       // offers up to here are not its business, but for those offered again
 	Cursor   Seq       // handed over up to here
 	Order    int64     // its place among those that wait for the seat: the highest holds it; 0: none
@@ -231,6 +242,8 @@ type SavedSession struct {
 
 // SessionStore keeps sessions over restarts.
 type SessionStore interface {
+	// SaveSession writes the row of s. Of a row that is there already it
+	// leaves Cursor alone: that moves with what is settled.
 	SaveSession(ctx context.Context, s SavedSession) error
 	DeleteSession(ctx context.Context, id SessionID) error
 	// Session returns NotFound for one that never was, was deleted or has

@@ -58,6 +58,7 @@ const (
 	ViaPlatform Via = "platform" // a person wrote it
 	ViaTool     Via = "tool"     // an agent called a tool
 	ViaNotify   Via = "notify"   // a script posted it to /notify
+	ViaPrompt   Via = "prompt"   // an agent asks for permission
 )
 
 // A MessageKind says what sort of thing a message is.
@@ -145,6 +146,7 @@ type Seq uint64
 // An Offer is a message on its way to the sessions of the agents in To.
 type Offer struct {
 	Seq      Seq // zero: the record could not take it, it lives in memory alone
+	Was      Seq // the Seq of the same offer before it was made again; zero: it is new
 	Message  Message
 	Decision Decision
 

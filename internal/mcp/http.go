@@ -1,0 +1,397 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"aldis/internal/auth"
+	"aldis/internal/httpd"
+	"aldis/internal/hub"
+)
+
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "Mcp-Protocol-Version"
+	agentHeader   = "X-Signal-Agent-Id"
+	retryAfter    = "2000" // milliseconds until a client opens its stream again
+)
+
+const methodPermission = "notifications/claude/channel/permission_request"
+
+// A Server serves /mcp: MCP's streamable HTTP transport (2025-11-25, Basic,
+// Transports). Requests must have passed package auth.
+type Server struct {
+	Table *Table
+	Verbs Verbs
+
+	// Limit reports whether a call under key may go on; nil: all may.
+	Limit func(key string) bool
+
+	engine *engine
+}
+
+// NewServer returns a server for the sessions in t. version is the hub's own.
+func NewServer(t *Table, v Verbs, version string) *Server {
+	s := &Server{Table: t, Verbs: v}
+	s.engine = &engine{server: newSDK(t, v, version), ctx: t.ctx}
+	return s
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
+	switch r.Method {
+	case http.MethodPost:
+		return s.post(w, r)
+	case http.MethodGet:
+		return s.get(w, r)
+	case http.MethodDelete:
+		return s.delete(w, r)
+	default:
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		return httpd.Statusf(http.StatusMethodNotAllowed, "use GET, POST or DELETE")
+	}
+}
+
+// session returns the session that r names, if r may use it.
+func (s *Server) session(r *http.Request) (*session, error) {
+	id := r.Header.Get(sessionHeader)
+	if id == "" {
+		return nil, hub.Errorf(hub.Invalid, "no %s header: initialize first", sessionHeader)
+	}
+	if v := r.Header.Get(versionHeader); v != "" && !slices.Contains(versions, v) {
+		return nil, hub.Errorf(hub.Invalid, "protocol version %q is not spoken here; use one of %s", hub.Clip(v, 40), strings.Join(versions, ", "))
+	}
+	ss, err := s.Table.get(r.Context(), hub.SessionID(id))
+	if err != nil {
+		return nil, err
+	}
+	if ss.saved.Subject != auth.From(r.Context()).Subject() {
+		return nil, hub.Errorf(hub.Denied, "that session was opened with another token")
+	}
+	return ss, nil
+}
+
+func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
+	ss, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	last, _ := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64) // not one of ours: replay all
+	return s.Table.serve(ss, hub.Seq(last), w)
+}
+
+// serve makes w the session's stream and returns: the stream lives on.
+func (t *Table) serve(s *session, last hub.Seq, w http.ResponseWriter) error {
+	// The first event's id is where the stream begins. What last proves is
+	// taken only once the stream stands.
+	start := t.startOf(s, last)
+	out, err := open(w, t.Now, strconv.FormatUint(uint64(start), 10), retryAfter)
+	if err != nil {
+		t.Log.Debug("open stream", "session", s.saved.ID, "err", err)
+		return nil // nobody is there to be told
+	}
+	st := &stream{session: s, table: t, out: out}
+	st.last.Store(t.Now().UnixMilli())
+	if !t.attach(s, st, last) {
+		out.finish(writeWait)
+		return nil
+	}
+	t.tasks.Go(func() {
+		out.wait()
+		st.end("closed by its client")
+	})
+	if t.waitsForSeat(s) {
+		t.tasks.Go(func() { t.claimLater(t.ctx, s, st) })
+	}
+	return nil
+}
+
+// startOf returns the Seq after which a stream of s begins.
+func (t *Table) startOf(s *session, last hub.Seq) hub.Seq {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last > t.delivered {
+		last = 0
+	}
+	return max(last, s.cursor)
+}
+
+func (s *Server) delete(w http.ResponseWriter, r *http.Request) error {
+	ss, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	if err := s.Table.end(r.Context(), ss); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
+	body, err := httpd.ReadBody(r)
+	if err != nil {
+		return err
+	}
+	msg, err := jsonrpc.DecodeMessage(body)
+	if err != nil {
+		return hub.Errorf(hub.Invalid, "the body is not one JSON-RPC message (batches are not taken)")
+	}
+	req, isRequest := msg.(*jsonrpc.Request)
+	if isRequest && req.IsCall() && r.Header.Get(sessionHeader) == "" {
+		switch req.Method {
+		case "initialize":
+			return s.initialize(w, r, req)
+		case "server/discover":
+			// An answer that offers 2026-07-28 would make clients do without
+			// a session, and nothing could be pushed to them.
+			return writeError(w, req.ID, jsonrpc.CodeMethodNotFound, "server/discover is not served here: initialize")
+		}
+	}
+	ss, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !isRequest: // an answer: we ask nothing over HTTP
+		w.WriteHeader(http.StatusAccepted)
+		return nil
+	case !req.IsCall():
+		s.notification(r.Context(), ss, req)
+		w.WriteHeader(http.StatusAccepted)
+		return nil
+	case s.Table.mustStartAfresh(ss):
+		return hub.Errorf(hub.NotFound, "the session has lost its stream: initialize again")
+	default:
+		return s.request(w, r, ss, req)
+	}
+}
+
+// initialize makes a session.
+func (s *Server) initialize(w http.ResponseWriter, r *http.Request, req *jsonrpc.Request) error {
+	who := auth.From(r.Context())
+	agent, seat, err := identity(r, who)
+	if err != nil {
+		return err
+	}
+	if !s.allow(who, agent) {
+		return hub.Errorf(hub.Limited, "too many requests: wait a moment")
+	}
+	resp, version, err := s.engine.initialize(r.Context(), req)
+	if err != nil {
+		return err
+	}
+	if resp.Error != nil {
+		return writeMessage(w, resp)
+	}
+	var params struct {
+		ClientInfo struct {
+			Name string `json:"name"`
+		} `json:"clientInfo"`
+	}
+	_ = json.Unmarshal(req.Params, &params) // the SDK has taken them
+	sv := hub.SavedSession{
+		ID: hub.SessionID(rand.Text()), Agent: agent, Named: agent != "", Seat: seat,
+		Subject: who.Subject(), Client: hub.Clip(params.ClientInfo.Name, 100), Version: version,
+	}
+	if !sv.Named {
+		sv.Agent = hub.AgentID(sv.ID)
+	}
+	if _, err := s.Table.create(r.Context(), sv); err != nil {
+		return err
+	}
+	w.Header().Set(sessionHeader, string(sv.ID))
+	return writeMessage(w, resp)
+}
+
+// identity says which agent a new session is of (INTERFACE, Who a session is).
+// It is empty when the client names none.
+func identity(r *http.Request, who auth.Principal) (agent hub.AgentID, seat bool, err error) {
+	header, byHeader := r.Header[http.CanonicalHeaderKey(agentHeader)]
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return "", false, hub.Errorf(hub.Invalid, "the query of the address cannot be read")
+	}
+	label, byLabel := query["label"]
+	var names []hub.AgentID
+	for _, v := range append(slices.Clone(header), label...) {
+		name, err := AgentName(v)
+		if err != nil {
+			return "", false, err
+		}
+		names = append(names, name)
+	}
+	if names = slices.Compact(names); len(names) > 1 {
+		return "", false, hub.Errorf(hub.Invalid, "%s and ?label= name different agents", agentHeader)
+	}
+	switch {
+	case byHeader || byLabel:
+		agent = names[0]
+	default:
+		agent = who.Agent
+	}
+	if who.Agent != "" && agent != who.Agent {
+		return "", false, hub.Errorf(hub.Denied, "this token is for agent %s alone", who.Agent)
+	}
+	return agent, byLabel, nil
+}
+
+// AgentName checks a name that an agent gives itself: 1 to 128 bytes of
+// printable text, without blanks at its ends. It fails with Invalid.
+func AgentName(s string) (hub.AgentID, error) {
+	s = strings.TrimSpace(s)
+	if s == "" || len(s) > 128 || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+		return "", hub.Errorf(hub.Invalid, "an agent's name is 1 to 128 bytes of printable text")
+	}
+	return hub.AgentID(s), nil
+}
+
+// allow reports whether one more call is within the rate limit.
+func (s *Server) allow(who auth.Principal, agent hub.AgentID) bool {
+	return s.Limit == nil || s.Limit(who.Subject()+"\x00"+string(agent))
+}
+
+// request has the SDK answer a call, and writes the answer.
+func (s *Server) request(w http.ResponseWriter, r *http.Request, ss *session, req *jsonrpc.Request) error {
+	if !s.allow(auth.From(r.Context()), ss.saved.Agent) {
+		if req.Method == "tools/call" {
+			return writeMessage(w, &jsonrpc.Response{ID: req.ID, Result: limited})
+		}
+		return hub.Errorf(hub.Limited, "too many requests: wait a moment")
+	}
+	ctx, done := ss.begin(r.Context(), req)
+	defer done()
+	if req.Method == "tools/call" {
+		defer s.Table.call(ss)()
+	}
+	c := &call{session: ss}
+	resp, err := s.engine.do(ctx, ss.saved.Version, req, c)
+	if err != nil {
+		if ctx.Err() != nil {
+			return writeError(w, req.ID, -32800, "cancelled")
+		}
+		return err
+	}
+	if err := writeMessage(w, resp); err != nil {
+		return nil // the client has gone: nothing was handed over
+	}
+	for _, f := range c.answer {
+		f()
+	}
+	return nil
+}
+
+// limited is the result of a tool call past the rate limit.
+var limited = json.RawMessage(`{"content":[{"type":"text","text":"Too many calls. Wait a few seconds, then try again."}],"isError":true}`)
+
+var errCancelled = errors.New("cancelled by the client")
+
+// begin notes that the session runs a call, so that it can be cancelled.
+func (s *session) begin(ctx context.Context, req *jsonrpc.Request) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	key := fmt.Sprint(req.ID.Raw())
+	s.mu.Lock()
+	if s.cancel == nil {
+		s.cancel = make(map[string]context.CancelCauseFunc)
+	}
+	s.cancel[key] = cancel
+	s.mu.Unlock()
+	return ctx, func() {
+		cancel(nil)
+		s.mu.Lock()
+		delete(s.cancel, key)
+		if len(s.cancel) == 0 {
+			s.cancel = nil
+		}
+		s.mu.Unlock()
+	}
+}
+
+// notification takes what a client tells. Unknown ones are no error.
+func (s *Server) notification(ctx context.Context, ss *session, req *jsonrpc.Request) {
+	switch req.Method {
+	case "notifications/cancelled":
+		var p struct {
+			RequestID any `json:"requestId"`
+		}
+		if json.Unmarshal(req.Params, &p) != nil {
+			return
+		}
+		if f, ok := p.RequestID.(float64); ok {
+			p.RequestID = int64(f)
+		}
+		ss.mu.Lock()
+		cancel := ss.cancel[fmt.Sprint(p.RequestID)]
+		ss.mu.Unlock()
+		if cancel != nil {
+			cancel(errCancelled)
+		}
+	case methodPermission:
+		s.Table.permission(ctx, s.Verbs, ss, req.Params)
+	}
+}
+
+// permission records an agent's request for permission. The dialog in its
+// terminal decides.
+func (t *Table) permission(ctx context.Context, v Verbs, s *session, params json.RawMessage) {
+	var p struct {
+		RequestID    string `json:"request_id"`
+		ToolName     string `json:"tool_name"`
+		Description  string `json:"description"`
+		InputPreview string `json:"input_preview"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		t.Log.Debug("permission request cannot be read", "session", s.saved.ID)
+		return
+	}
+	clip := func(s string) string { return hub.Clip(hub.StripControl(s), hub.MetaValueBytes) }
+	err := v.Note(ctx, hub.Message{
+		Via: hub.ViaPrompt, Kind: hub.Text, Agent: s.saved.Agent, Subject: s.saved.Subject, Text: clip(p.Description),
+		Meta: map[string]string{"request_id": clip(p.RequestID), "tool_name": clip(p.ToolName), "input_preview": clip(p.InputPreview)},
+	})
+	if err != nil {
+		t.Log.Error("record permission request", "session", s.saved.ID, "err", err)
+	}
+}
+
+// mustStartAfresh reports, once a session, whether its client is to be told
+// 404: it is known to initialize again by itself then, and would stay deaf
+// otherwise.
+func (t *Table) mustStartAfresh(s *session) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	sv := &s.saved
+	if sv.Client != "claude-code" || !sv.Streamed || sv.Refused || s.state == live || t.Now().Sub(s.left) < awayFor {
+		return false
+	}
+	sv.Refused = true
+	t.save(s)
+	return true
+}
+
+func writeMessage(w http.ResponseWriter, m jsonrpc.Message) error {
+	b, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return fmt.Errorf("encode an answer: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, err = w.Write(b)
+	return err
+}
+
+func writeError(w http.ResponseWriter, id jsonrpc.ID, code int64, msg string) error {
+	return writeMessage(w, &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: code, Message: msg}})
+}

@@ -1,0 +1,166 @@
+package mcp
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"aldis/internal/hub"
+)
+
+// How long a session counts as present (INTERFACE, words).
+const (
+	awayFor = 15 * time.Second // after its stream ended without DELETE
+	callFor = 60 * time.Second // after it called a tool
+)
+
+// The bounds of what waits in memory for one stream. What is past them waits
+// in the record.
+const (
+	queueEvents = 1024
+	queueBytes  = 4 << 20
+)
+
+// A state is how a session can be reached.
+type state uint8
+
+const (
+	fresh state = iota // initialized, and no more: counts for nothing yet
+	live               // its stream is open
+	away               // its stream ended a moment ago
+	deaf               // calls tools, has lost its stream
+	pull               // calls tools, never had a stream
+	gone
+)
+
+var stateNames = [...]string{"new", "live", "away", "deaf", "pull", "gone"}
+
+func (s state) String() string { return stateNames[s] }
+
+// present reports whether the session counts when messages are routed.
+func (s state) present() bool { return s >= live && s <= pull }
+
+// A session is one connection of an agent, and lives longer than any one
+// stream of it.
+type session struct {
+	saved hub.SavedSession // ID to Birth never change; the rest is guarded by Table.mu
+
+	// guarded by Table.mu
+	box    *box
+	state  state
+	left   time.Time // when its last stream ended, or the hub began
+	called time.Time // when it last called a tool
+	calls  int       // tool calls that run
+	closed bool      // by DELETE, or its token's end
+
+	mu     sync.Mutex
+	stream *stream // nil: none
+	cursor hub.Seq // handed over up to here
+	queue  []*event
+	queued int                                // bytes in queue
+	cancel map[string]context.CancelCauseFunc // running calls by the client's request id
+}
+
+// An event is an offer, made ready once for all who get it.
+type event struct {
+	seq   hub.Seq
+	was   hub.Seq // see hub.Offer.Was
+	id    hub.MessageID
+	line  []byte // JSON-RPC
+	taken func() // see hub.Offer.Taken
+}
+
+// named reports whether others can write to the session's agent.
+func (s *session) named() bool { return s.saved.Named }
+
+// receives reports whether the session gets its agent's traffic: a label is
+// held by one session at a time. Table.mu is held.
+func (s *session) receives() bool {
+	return !s.closed && (!s.saved.Seat || s.box.holder == s)
+}
+
+// evicted reports whether another session took the seat that s once held.
+// Table.mu is held.
+func (s *session) evicted() bool {
+	return s.saved.Seat && s.saved.Order > 0 && s.box.holder != s
+}
+
+// offer queues ev for the session's stream, if it has one. A session without
+// a stream will find ev in the record.
+func (s *session) offer(ev *event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.stream
+	if st == nil || s.sentAs(ev.was) {
+		return
+	}
+	if len(s.queue) >= queueEvents || s.queued+len(ev.line) > queueBytes {
+		s.queue, s.queued, s.stream = nil, 0, nil
+		st.cut("slow")
+		return
+	}
+	s.queue = append(s.queue, ev)
+	s.queued += len(ev.line)
+	st.wake()
+}
+
+// sentAs reports whether the session was sent, or has queued, the offer that
+// had the Seq was. s.mu is held.
+func (s *session) sentAs(was hub.Seq) bool {
+	if was <= s.saved.Birth {
+		return false
+	}
+	return was <= s.stream.sent() || slices.ContainsFunc(s.queue, func(ev *event) bool { return ev.seq == was })
+}
+
+// next takes what st shall write now: up to max bytes of events, or none of
+// them when a comment is due. It reports false when there is nothing, or st is
+// not the session's stream any more, and notes in the same step that st has
+// stopped writing.
+func (s *session) next(st *stream, max int) (batch []*event, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, size := 0, 0
+	for s.stream == st && n < len(s.queue) && (n == 0 || size < max) {
+		size += len(s.queue[n].line)
+		n++
+	}
+	if n == 0 {
+		due := st.comment && s.stream == st
+		st.comment, st.writing = false, due
+		return nil, due
+	}
+	batch = s.queue[:n:n]
+	if s.queue = s.queue[n:]; len(s.queue) == 0 {
+		s.queue = nil
+	}
+	s.queued -= size
+	return batch, true
+}
+
+// withdraw takes offers out of the queue that the session has been handed in
+// another way. The record leaves them out of a replay by itself.
+func (s *session) withdraw(ids []hub.MessageID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = slices.DeleteFunc(s.queue, func(ev *event) bool {
+		out := slices.Contains(ids, ev.id)
+		if out {
+			s.queued -= len(ev.line)
+		}
+		return out
+	})
+}
+
+// advance moves the cursor to last and returns where it was; false if it has
+// been there before.
+func (s *session) advance(last hub.Seq) (first hub.Seq, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last <= s.cursor {
+		return 0, false
+	}
+	first, s.cursor = s.cursor+1, last
+	return first, true
+}
