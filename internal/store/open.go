@@ -1,0 +1,175 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+
+	"aldis/internal/hub"
+)
+
+// applicationID marks a database as ours: "Alds".
+const applicationID = 0x416c6473
+
+// maxReaders is how many connections read. Many more starve the writer.
+const maxReaders = 8
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// open opens the connections and starts the writer.
+func (s *Store) open(ctx context.Context) (err error) {
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+	if err := migrate(ctx, s.writer); err != nil {
+		return fmt.Errorf("migrate the record %s: %w", s.opts.Path, err)
+	}
+	if s.opts.Path != "" {
+		if s.readers, err = sql.Open("sqlite", dsn(s.opts.Path, "query_only(1)")); err != nil {
+			return fmt.Errorf("open the record %s: %w", s.opts.Path, err)
+		}
+		s.readers.SetMaxOpenConns(maxReaders)
+		s.readers.SetMaxIdleConns(maxReaders)
+	}
+	tx, err := s.begin(ctx)
+	if err != nil {
+		return fmt.Errorf("read the record %s: %w", s.opts.Path, err)
+	}
+	go tx.run()
+	return nil
+}
+
+// connect opens the writer's database.
+func (s *Store) connect(ctx context.Context) (err error) {
+	name := ":memory:?_pragma=foreign_keys(1)"
+	if s.opts.Path != "" {
+		fresh, err := claim(s.opts.Path)
+		if err != nil {
+			return err
+		}
+		pragmas := []string{"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"}
+		if fresh { // the id first: write-ahead logging would keep it out of the file itself for a while
+			pragmas = slices.Insert(pragmas, 0, fmt.Sprintf("application_id(%d)", applicationID))
+		}
+		name = dsn(s.opts.Path, pragmas...)
+	}
+	if s.writer, err = sql.Open("sqlite", name); err == nil {
+		s.writer.SetMaxOpenConns(1) // in memory each connection would be a database of its own
+		err = s.writer.PingContext(ctx)
+	}
+	if err != nil {
+		return s.fault("opened", fmt.Errorf("open the record %s: %w", s.opts.Path, err))
+	}
+	return nil
+}
+
+// dsn names the database at path to the driver.
+func dsn(path string, pragmas ...string) string {
+	path = filepath.ToSlash(path)
+	if filepath.VolumeName(path) != "" && !strings.HasPrefix(path, "/") {
+		path = "/" + path // file:///C:/…
+	}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: path}
+	if !strings.HasPrefix(path, "/") {
+		u.Path, u.Opaque = "", (&url.URL{Path: path}).EscapedPath()
+	}
+	u.RawQuery = url.Values{"_pragma": append([]string{"busy_timeout(5000)"}, pragmas...)}.Encode()
+	return u.String()
+}
+
+// claim makes sure that the file at path is ours, or makes an empty one, and
+// that nobody else can read it. It looks at the header alone, so that a foreign
+// database stays as it is. It reports whether the file is empty.
+func claim(path string) (fresh bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		defer f.Close()
+		err = f.Chmod(0o600)
+	}
+	if err != nil {
+		return false, hub.Errorf(hub.Unavailable, "open the record: %w", err)
+	}
+	// https://www.sqlite.org/fileformat.html#the_database_header
+	var header [100]byte
+	switch _, err := io.ReadFull(f, header[:]); {
+	case errors.Is(err, io.EOF):
+		return true, nil
+	case err == nil && string(header[:16]) == "SQLite format 3\x00" && binary.BigEndian.Uint32(header[68:]) == applicationID:
+		return false, nil
+	}
+	return false, hub.Errorf(hub.Invalid, "%s is not a record of this program: name another file", path)
+}
+
+// migrate brings the schema up to date.
+func migrate(ctx context.Context, db *sql.DB) error {
+	steps, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, steps, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	have, want, err := p.GetVersions(ctx)
+	if err != nil {
+		return err
+	}
+	if have > want {
+		return hub.Errorf(hub.Invalid, "it has version %d, and this program knows versions up to %d: use a newer program", have, want)
+	}
+	_, err = p.Up(ctx)
+	return err
+}
+
+// begin makes the writer.
+func (s *Store) begin(ctx context.Context) (*txn, error) {
+	conn, err := s.writer.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tx := &txn{s: s, conn: conn, stmts: make(map[string]*sql.Stmt)}
+	if err := tx.recall(ctx); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return tx, nil
+}
+
+// recall reads what the writer needs to know of the past.
+func (tx *txn) recall(ctx context.Context) error {
+	reserved, _, err := one(ctx, tx, column[int64], "SELECT reserved FROM counter")
+	if err != nil {
+		return err
+	}
+	// The time, because clients may remember Seqs of a database that was lost.
+	tx.reserved = hub.Seq(reserved)
+	tx.next = max(tx.reserved+1, hub.Seq(micros(tx.s.opts.Now())))
+	tx.s.last.Store(uint64(tx.next - 1))
+	if tx.s.overdue, err = overdue(ctx, tx); err != nil {
+		return err
+	}
+	return tx.s.tokens.load(ctx, tx)
+}
+
+// closeDBs closes what was opened.
+func (s *Store) closeDBs() error {
+	var errs []error
+	for _, db := range []*sql.DB{s.readers, s.writer} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
