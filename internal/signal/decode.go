@@ -238,6 +238,9 @@ func (d *decoder) author(b body, name string, a address) *hub.Quote {
 	if a == (address{}) {
 		a = addressOf(name)
 	}
+	if a.Number != "" && a.UUID != "" {
+		d.people.learn(a, "") // the daemon has put them together, not the sender
+	}
 	if b.self || d.people.ours(a) {
 		id, aliases := d.people.shown()
 		return &hub.Quote{Ours: true, From: id, Aliases: aliases}
