@@ -141,9 +141,13 @@ type Record interface {
 	Hold(ctx context.Context, agent AgentID, ids []MessageID) error
 
 	// Settle records what became of deliveries. A range of Seqs means old ones
-	// too. It returns the messages whose read receipt is now due: each is returned once, then ReceiptSent.
-	Settle(ctx context.Context, s []Settlement) (receipts []Message, err error)
+	// too. It reports whether a read receipt is due that was not before.
+	Settle(ctx context.Context, s []Settlement) (receipts bool, err error)
 	ReceiptSent(ctx context.Context, id MessageID) error
+
+	// Acknowledge takes messages out of agent's inbox, which is at least a
+	// hand-over. It returns the ids that were never offered to agent.
+	Acknowledge(ctx context.Context, agent AgentID, ids []MessageID) (unknown []MessageID, err error)
 
 	// Outcome records what the platform said of a message that was sent.
 	Outcome(ctx context.Context, id MessageID, s Sent, err error) error
@@ -160,8 +164,7 @@ type Record interface {
 	// Undecided returns, in order, the messages that wait for a decision.
 	Undecided(ctx context.Context) ([]Message, error)
 
-	// DueReceipts returns the messages whose receipt was due when the hub
-	// was last ended.
+	// DueReceipts returns the messages whose receipt is due and not yet sent.
 	DueReceipts(ctx context.Context) ([]Message, error)
 
 	// Find returns the messages, newest first, that the platform calls key,

@@ -1,0 +1,286 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"aldis/internal/hub"
+)
+
+const (
+	inboxFor     = 7 * 24 * time.Hour // how long a message stays whole in an inbox
+	keepEvery    = time.Minute
+	receiptEvery = time.Minute
+	receiptWait  = 30 * time.Second
+)
+
+// decideLater decides, in order, what had to wait: for somebody to be present,
+// or for the name of a message that was sent. It alone does, so that the order
+// is kept.
+func (r *Relay) decideLater(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-r.decide:
+		}
+		next := r.holds.release(r)
+		if r.waiting.Load() > 0 {
+			if err := r.decideWaiting(ctx); err != nil && ctx.Err() == nil {
+				r.Log.Error("decide what waits", "err", err)
+				next = r.Now().Add(time.Second)
+			}
+		}
+		if !next.IsZero() {
+			timer.Reset(next.Sub(r.Now()))
+		}
+	}
+}
+
+func (r *Relay) decideWaiting(ctx context.Context) error {
+	ms, err := r.Record.Undecided(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range ms {
+		if r.holds.has(m.ID) {
+			continue
+		}
+		d := r.route(m, r.origin(ctx, m))
+		if len(d.To) == 0 {
+			r.tellNobodyHere()
+			return nil
+		}
+		if err := r.Record.Decide(ctx, m.ID, nil, "", &d, func(o hub.Offer) { r.Sessions.Deliver(o) }); err != nil {
+			return fmt.Errorf("decide %s: %w", m.ID, err)
+		}
+		r.waiting.Add(-1)
+	}
+	return nil
+}
+
+// tellNobodyHere tells the operator, once for each time that it is so, that
+// what they write waits.
+func (r *Relay) tellNobodyHere() {
+	if r.told.CompareAndSwap(false, true) {
+		r.notify(fmt.Sprintf("No agent is connected. What you write is kept for %s and delivered when one is.", r.HoldFor))
+	}
+}
+
+// Arrived implements [hub.Presence].
+func (r *Relay) Arrived(context.Context, hub.AgentID) {
+	r.told.Store(false)
+	nudge(r.decide)
+}
+
+// Orphaned implements [hub.Presence].
+func (r *Relay) Orphaned(ctx context.Context, agent hub.AgentID, last hub.Seq) {
+	if err := r.Record.Reoffer(ctx, agent, last, func(o hub.Offer) { r.Sessions.Deliver(o) }); err != nil {
+		r.Log.Error("offer again", "agent", agent, "err", err)
+	}
+}
+
+// Departed implements [hub.Presence]. What agent was not handed is decided
+// again as if it were offline, or waits for it.
+func (r *Relay) Departed(ctx context.Context, agent hub.AgentID) {
+	loose, err := r.Record.Unsettled(ctx, agent)
+	if err != nil {
+		r.Log.Error("look for what an agent was not handed", "agent", agent, "err", err)
+		return
+	}
+	var hold []hub.MessageID
+	for _, o := range loose {
+		var err error
+		switch m := o.Message; {
+		case m.Via != hub.ViaPlatform && m.To == agent:
+			hold = append(hold, m.ID)
+		case m.Via != hub.ViaPlatform || o.Elsewhere:
+			_, err = r.Record.Settle(ctx, []hub.Settlement{{Agent: agent, Message: m.ID, State: hub.Failed, Reason: "left before it was handed over"}})
+		default:
+			err = r.decideAgain(ctx, agent, o)
+		}
+		if err != nil {
+			r.Log.Error("decide again", "message", o.Message.ID, "agent", agent, "err", err)
+		}
+	}
+	if len(hold) == 0 {
+		return
+	}
+	if err := r.Record.Hold(ctx, agent, hold); err != nil {
+		r.Log.Error("hold mail", "agent", agent, "err", err)
+	}
+}
+
+// decideAgain finds another place for what agent was not handed.
+func (r *Relay) decideAgain(ctx context.Context, agent hub.AgentID, o hub.Loose) error {
+	d := r.reroute(o.Decision)
+	if len(d.To) > 0 {
+		return r.Record.Decide(ctx, o.Message.ID, []hub.AgentID{agent}, "left before it was handed over", &d,
+			func(o hub.Offer) { r.Sessions.Deliver(o) })
+	}
+	if err := r.Record.Decide(ctx, o.Message.ID, []hub.AgentID{agent}, "left before it was handed over", nil, nil); err != nil {
+		return err
+	}
+	r.waiting.Add(1)
+	nudge(r.decide)
+	return nil
+}
+
+// Settled implements [hub.Presence].
+func (r *Relay) Settled(s hub.Settlement) { r.settler.add(s) }
+
+// A settler collects settlements, so that many go into one transaction. It is
+// bounded by the number of sessions: what follows on in one session is merged.
+type settler struct {
+	wake chan struct{}
+
+	mu   sync.Mutex
+	list []hub.Settlement
+	last map[settled]int // where in list a session's newest one is
+}
+
+type settled struct {
+	agent   hub.AgentID
+	session hub.SessionID
+	state   hub.State
+}
+
+func (s *settler) add(x hub.Settlement) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := settled{x.Agent, x.Session, x.State}
+	if i, ok := s.last[k]; ok && x.Message == "" && s.list[i].Last+1 == x.First {
+		s.list[i].Last = x.Last
+		return
+	}
+	if s.last == nil {
+		s.last = make(map[settled]int)
+	}
+	if x.Message == "" {
+		s.last[k] = len(s.list)
+	}
+	s.list = append(s.list, x)
+	nudge(s.wake)
+}
+
+func (s *settler) take() []hub.Settlement {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.list
+	s.list, s.last = nil, nil
+	return list
+}
+
+// settle writes settlements down as they come. What could not be written is
+// tried again: until then a restart would offer it once more.
+func (r *Relay) settle(ctx context.Context) {
+	var list []hub.Settlement
+	every(ctx, time.Second, r.settler.wake, func() {
+		if list = append(list, r.settler.take()...); len(list) == 0 {
+			return
+		}
+		receipts, err := r.Record.Settle(ctx, list)
+		if err != nil {
+			if hub.KindOf(err) != hub.Unavailable {
+				r.Log.Error("settle", "err", err)
+				list = nil
+			}
+			return
+		}
+		list = nil
+		if receipts {
+			nudge(r.receipts)
+		}
+	})
+	if list = append(list, r.settler.take()...); len(list) > 0 {
+		if _, err := r.Record.Settle(context.WithoutCancel(ctx), list); err != nil {
+			r.Log.Error("settle", "err", err)
+		}
+	}
+}
+
+// sendReceipts sends the read receipts that are due. The record is their queue.
+func (r *Relay) sendReceipts(ctx context.Context) {
+	every(ctx, receiptEvery, r.receipts, func() {
+		due, err := r.Record.DueReceipts(ctx)
+		if err != nil {
+			r.Log.Error("look for receipts", "err", err)
+			return
+		}
+		for _, m := range due {
+			if !r.sendReceipt(ctx, m) {
+				return
+			}
+		}
+	})
+}
+
+// sendReceipt sends one, and reports whether the next may be tried. One that
+// fails is not worth another try, unless the platform is not there at all.
+func (r *Relay) sendReceipt(ctx context.Context, m hub.Message) bool {
+	p, ok := r.platformOf(m.Ref.Platform).(hub.Receipter)
+	if ok {
+		ctx, cancel := context.WithTimeout(ctx, receiptWait)
+		err := p.SendReceipt(ctx, m)
+		cancel()
+		if hub.KindOf(err) == hub.Unavailable || ctx.Err() != nil {
+			return false
+		}
+		if err != nil {
+			r.Log.Warn("read receipt", "message", m.ID, "platform", m.Ref.Platform, "err", err)
+		}
+	}
+	if err := r.Record.ReceiptSent(ctx, m.ID); err != nil {
+		r.Log.Error("record a read receipt", "message", m.ID, "err", err)
+		return false
+	}
+	return true
+}
+
+// notify tells the operator something, in the hub's own name. It does not wait:
+// the notice goes out from a queue, and is dropped with a line in the log when
+// that is full.
+func (r *Relay) notify(text string) {
+	if r.Operator.Platform == "" {
+		return
+	}
+	select {
+	case r.notices <- text:
+	default:
+		r.Log.Warn("notice to the operator dropped: too many")
+	}
+}
+
+func (r *Relay) sendNotices(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case text := <-r.notices:
+			m := r.accept(hub.Message{Via: hub.ViaTool, Kind: hub.Text, Text: text, Ref: r.Operator})
+			if _, err := r.platformOf(r.Operator.Platform).Send(ctx, m); err != nil {
+				r.Log.Warn("notice to the operator", "err", err)
+			}
+		}
+	}
+}
+
+// keep ends what has waited for too long, and cuts what has left every inbox.
+func (r *Relay) keep(ctx context.Context) {
+	every(ctx, keepEvery, nil, func() {
+		now := r.Now()
+		n, err := r.Record.Expire(ctx, now.Add(-r.HoldFor), now.Add(-inboxFor))
+		switch {
+		case err != nil:
+			r.Log.Error("expire", "err", err)
+		case n > 0:
+			r.Log.Info("mail expired", "count", n)
+		}
+		r.saveUnsaved(ctx)
+	})
+}

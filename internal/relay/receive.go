@@ -1,0 +1,204 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+
+	"aldis/internal/gate"
+	"aldis/internal/hub"
+	"aldis/internal/permit"
+	"aldis/internal/route"
+)
+
+// Receive implements [hub.Receiver].
+func (r *Relay) Receive(ctx context.Context, m hub.Message) (hub.Receipt, error) {
+	m = r.accept(m)
+	if m.Via != hub.ViaPlatform {
+		return r.receiveAddressed(ctx, m)
+	}
+	origin := r.origin(ctx, m)
+	m.Addressed = m.Addressed || origin != nil
+	verdict := m.Kind == hub.Text && permit.IsVerdict(m.Text)
+	m, answer := r.Gate.Admit(m, verdict)
+	if answer != gate.Admitted {
+		r.Log.Debug("message dropped", "message", m.ID, "platform", m.Ref.Platform, "why", string(answer))
+		return hub.Receipt{ID: m.ID}, nil
+	}
+	r.Gate.Open(m.Ref.Platform, m.Ref.Chat)
+	m = r.fillQuote(ctx, m)
+	if !verdict && r.holds.take(r, m) {
+		return r.wait(ctx, m)
+	}
+	d := r.route(m, origin)
+	if len(d.To) == 0 || r.waiting.Load() > 0 { // behind those that wait already
+		return r.wait(ctx, m)
+	}
+	return r.offer(ctx, m, d)
+}
+
+// route says where m goes. origin is what was decided of the message that m
+// edits or deletes, if that is known.
+func (r *Relay) route(m hub.Message, origin *hub.Decision) hub.Decision {
+	if m.Quote == nil && origin != nil {
+		return r.reroute(*origin)
+	}
+	return route.Decide(r.answer(m), r.Default, r.Sessions)
+}
+
+// reroute says where a message goes that was decided before.
+func (r *Relay) reroute(d hub.Decision) hub.Decision {
+	return route.Again(d, r.Default, r.Sessions)
+}
+
+// answer says what is known of the message that m quotes or reacts to.
+func (r *Relay) answer(m hub.Message) route.Answer {
+	if m.Quote == nil || !m.Quote.Ours {
+		return route.Answer{}
+	}
+	known, ok := r.Routes.Find(m.Quote.Ref)
+	return route.Answer{Ours: true, Known: ok, Agent: known.Agent}
+}
+
+// offer records m and what was decided, and has it delivered.
+func (r *Relay) offer(ctx context.Context, m hub.Message, d hub.Decision) (hub.Receipt, error) {
+	receipt := hub.Receipt{ID: m.ID, Decision: d, Known: true}
+	_, err := r.Record.Append(ctx, m, &d, func(o hub.Offer) { receipt.Sessions = r.Sessions.Deliver(o) })
+	if hub.KindOf(err) == hub.Unavailable && m.Via == hub.ViaPlatform {
+		r.deliverUnsaved(m, &d, err)
+		return receipt, nil
+	}
+	if err != nil {
+		return hub.Receipt{}, fmt.Errorf("record %s: %w", m.ID, err)
+	}
+	return receipt, nil
+}
+
+// wait records m undecided: it is decided as soon as it can be.
+func (r *Relay) wait(ctx context.Context, m hub.Message) (hub.Receipt, error) {
+	r.waiting.Add(1)
+	fresh, err := r.Record.Append(ctx, m, nil, nil)
+	if hub.KindOf(err) == hub.Unavailable {
+		r.waiting.Add(-1)
+		r.holds.drop(m.ID)
+		r.deliverUnsaved(m, nil, err)
+		return hub.Receipt{ID: m.ID}, nil
+	}
+	if err != nil || !fresh {
+		r.waiting.Add(-1)
+		r.holds.drop(m.ID)
+	}
+	if err != nil {
+		return hub.Receipt{}, fmt.Errorf("record %s: %w", m.ID, err)
+	}
+	nudge(r.decide)
+	return hub.Receipt{ID: m.ID}, nil
+}
+
+// receiveAddressed carries what an agent or a script says: to the agent that
+// it names, or to all others.
+func (r *Relay) receiveAddressed(ctx context.Context, m hub.Message) (hub.Receipt, error) {
+	if real, ok := r.Aliases[m.To]; ok {
+		m.To = real
+	}
+	d := hub.Decision{}
+	switch {
+	case m.To == "":
+		for _, agent := range r.Sessions.Everybody() {
+			if agent != m.Agent {
+				d.To = append(d.To, agent)
+			}
+		}
+		return r.offer(ctx, m, d)
+	default:
+		known, err := r.isKnown(ctx, m.To)
+		if err != nil {
+			return hub.Receipt{}, err
+		}
+		if known {
+			d.To, d.Hold = []hub.AgentID{m.To}, !r.Sessions.Present(m.To)
+		}
+		receipt, err := r.offer(ctx, m, d)
+		receipt.Known = known
+		return receipt, err
+	}
+}
+
+// isKnown reports whether there was ever an agent of that name.
+func (r *Relay) isKnown(ctx context.Context, agent hub.AgentID) (bool, error) {
+	if _, ok := r.known.Load(agent); ok {
+		return true, nil
+	}
+	for _, target := range r.Aliases {
+		if target == agent {
+			return true, nil
+		}
+	}
+	known, err := r.Record.Known(ctx, agent)
+	if known {
+		r.known.Store(agent, struct{}{})
+	}
+	return known, err
+}
+
+// origin returns what was decided of the message that m edits or deletes; nil
+// if m does neither, or the record does not have it from the same person.
+func (r *Relay) origin(ctx context.Context, m hub.Message) *hub.Decision {
+	if m.Target.Key == "" {
+		return nil
+	}
+	found, ok := r.find(ctx, m.Target.Platform, m.Ref.Chat, m.Target.Key)
+	if !ok || found.Message.Via != hub.ViaPlatform || !samePerson(found.Message.From, m.From) {
+		return nil
+	}
+	return &found.Decision
+}
+
+func samePerson(a, b hub.Sender) bool {
+	names := append([]hub.SenderID{b.ID}, b.Aliases...)
+	for _, x := range append([]hub.SenderID{a.ID}, a.Aliases...) {
+		for _, y := range names {
+			if x == y {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// find returns the newest message of a chat that its platform calls key.
+func (r *Relay) find(ctx context.Context, p hub.PlatformID, chat hub.ChatID, key string) (hub.Filed, bool) {
+	all, err := r.Record.Find(ctx, p, key)
+	if err != nil {
+		r.Log.Error("look a message up", "platform", p, "err", err)
+		return hub.Filed{}, false
+	}
+	for _, f := range all {
+		if r.SameChat(p, f.Message.Ref.Chat, chat) {
+			return f, true
+		}
+	}
+	return hub.Filed{}, false
+}
+
+// fillQuote gives the quote of one of our messages its text, where the platform
+// has not, and takes the agent's name off its front.
+func (r *Relay) fillQuote(ctx context.Context, m hub.Message) hub.Message {
+	if m.Quote == nil || !m.Quote.Ours {
+		return m
+	}
+	q := *m.Quote
+	known, ok := r.Routes.Find(q.Ref)
+	if ok {
+		q.Text = cutLabel(q.Text, known.Agent)
+		if q.Text == "" {
+			q.Text = known.Preview
+		}
+	}
+	if q.Text == "" {
+		if f, found := r.find(ctx, q.Ref.Platform, q.Ref.Chat, q.Ref.Key); found {
+			q.Text = hub.Clip(f.Message.Text, hub.PreviewBytes)
+		}
+	}
+	m.Quote = &q
+	return m
+}
