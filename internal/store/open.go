@@ -157,9 +157,6 @@ func (tx *txn) recall(ctx context.Context) error {
 	tx.reserved = hub.Seq(reserved)
 	tx.next = max(tx.reserved+1, hub.Seq(micros(tx.s.opts.Now())))
 	tx.s.last.Store(uint64(tx.next - 1))
-	if tx.s.overdue, err = overdue(ctx, tx); err != nil {
-		return err
-	}
 	return tx.s.tokens.load(ctx, tx)
 }
 

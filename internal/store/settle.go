@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"aldis/internal/hub"
@@ -23,26 +22,25 @@ const (
 
 // Settle implements [hub.Record]. Cursors move by what is handed over or
 // acknowledged alone.
-func (s *Store) Settle(ctx context.Context, settlements []hub.Settlement) (receipts []hub.Message, err error) {
+func (s *Store) Settle(ctx context.Context, settlements []hub.Settlement) (receipts bool, err error) {
 	todo := sortOut(settlements)
-	return write(ctx, s, func(tx *txn) ([]hub.Message, error) {
+	return write(ctx, s, func(tx *txn) (due bool, err error) {
 		for _, st := range todo.apart {
 			if err := tx.handApart(st); err != nil {
-				return nil, err
+				return false, err
 			}
 		}
 		for id, last := range todo.cursors {
 			if _, err := tx.exec("UPDATE sessions SET cursor = $2 WHERE id = $1 AND cursor < $2", string(id), int64(last)); err != nil {
-				return nil, err
+				return false, err
 			}
 		}
-		var due []hub.Message
 		for _, st := range todo.deliveries {
-			ms, err := tx.settle(st)
+			_, more, err := tx.settle(st)
 			if err != nil {
-				return nil, err
+				return false, err
 			}
-			due = append(due, ms...)
+			due = due || more
 		}
 		return due, nil
 	})
@@ -96,9 +94,9 @@ func which(st hub.Settlement, others ...any) (string, []any) {
 	return ofRange, append([]any{string(st.Agent), int64(st.First), int64(st.Last)}, others...)
 }
 
-// settle raises the state of deliveries and returns the messages whose
-// receipt has become due.
-func (tx *txn) settle(st hub.Settlement) (due []hub.Message, err error) {
+// settle raises the state of deliveries. It returns how many it raised, and
+// whether a receipt has become due.
+func (tx *txn) settle(st hub.Settlement) (raised int64, due bool, err error) {
 	const raise = `UPDATE deliveries SET state = $4, reason = $5, changed = $6,
 		held = CASE WHEN $4 < 2 THEN held END, open = (open AND $4 < 3)
 		WHERE state < $7 AND `
@@ -108,21 +106,18 @@ func (tx *txn) settle(st hub.Settlement) (due []hub.Message, err error) {
 	}
 	these, args := which(st, int64(st.State), st.Reason, tx.now, int64(below))
 	if !handedOver(st.State) {
-		_, err := tx.exec(raise+these, args...)
-		return nil, err
+		raised, err = tx.exec(raise+these, args...)
+		return raised, false, err
 	}
-	raised, err := all(context.Background(), tx, column[string], raise+these+" RETURNING message", args...)
-	for _, id := range raised {
-		m, ok, err := one(context.Background(), tx, scanMessage,
-			"UPDATE messages SET receipt = 2 WHERE id = $1 AND receipt = 1 RETURNING body", id)
+	ids, err := all(context.Background(), tx, column[string], raise+these+" RETURNING message", args...)
+	for _, id := range ids {
+		n, err := tx.exec("UPDATE messages SET receipt = 2 WHERE id = $1 AND receipt = 1", id)
 		if err != nil {
-			return nil, err
+			return 0, false, err
 		}
-		if ok {
-			due = append(due, m)
-		}
+		due = due || n > 0
 	}
-	return due, err
+	return int64(len(ids)), due, err
 }
 
 // handApart notes what a session was handed past its cursor.
@@ -142,23 +137,35 @@ func (s *Store) ReceiptSent(ctx context.Context, id hub.MessageID) error {
 	})
 }
 
-// DueReceipts implements [hub.Record].
+// DueReceipts implements [hub.Record]. The oldest come first.
 func (s *Store) DueReceipts(ctx context.Context) ([]hub.Message, error) {
-	due, err := read(ctx, s, func(ctx context.Context, q querier) ([]hub.Message, error) {
+	return read(ctx, s, func(ctx context.Context, q querier) ([]hub.Message, error) {
 		return all(ctx, q, scanMessage, "SELECT body FROM messages WHERE receipt = 2 ORDER BY seq")
 	})
-	return slices.DeleteFunc(due, func(m hub.Message) bool { return !s.overdue[m.ID] }), err
 }
 
-// overdue returns the messages whose receipt was due when the record was
-// closed.
-func overdue(ctx context.Context, q querier) (map[hub.MessageID]bool, error) {
-	ids, err := all(ctx, q, column[hub.MessageID], "SELECT id FROM messages WHERE receipt = 2")
-	set := make(map[hub.MessageID]bool, len(ids))
-	for _, id := range ids {
-		set[id] = true
-	}
-	return set, err
+// Acknowledge implements [hub.Record].
+func (s *Store) Acknowledge(ctx context.Context, agent hub.AgentID, ids []hub.MessageID) (unknown []hub.MessageID, err error) {
+	return write(ctx, s, func(tx *txn) (unknown []hub.MessageID, err error) {
+		for _, id := range ids {
+			n, _, err := tx.settle(hub.Settlement{Agent: agent, Message: id, State: hub.Acknowledged})
+			if err != nil {
+				return nil, err
+			}
+			if n > 0 {
+				continue
+			}
+			_, known, err := one(context.Background(), tx, column[int],
+				"SELECT 1 FROM deliveries WHERE message = $1 AND agent = $2", string(id), string(agent))
+			if err != nil {
+				return nil, err
+			}
+			if !known {
+				unknown = append(unknown, id)
+			}
+		}
+		return unknown, nil
+	})
 }
 
 // Outcome implements [hub.Record]. It is kept as a delivery to agent "", with

@@ -52,7 +52,6 @@ type Store struct {
 	ops     chan op
 	quit    chan struct{} // closed by Close
 	done    chan struct{} // closed when the writer has ended
-	overdue map[hub.MessageID]bool
 	last    atomic.Uint64 // the highest Seq in a finished transaction
 	closing sync.Once
 	tokens  tokenTable
