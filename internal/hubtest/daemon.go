@@ -29,8 +29,8 @@ type Daemon struct {
 	wg sync.WaitGroup
 
 	mu        sync.Mutex
-	changed   sync.Cond                // what is below has changed
-	conns     map[net.Conn]*sync.Mutex // with the lock for a line to each
+	changed   sync.Cond                  // what is below has changed
+	conns     map[net.Conn]chan struct{} // with whose turn it is to write to each
 	accepted  int
 	requests  []DaemonRequest
 	answers   map[string]func(DaemonRequest) DaemonAnswer
@@ -105,7 +105,7 @@ func PipeDaemon(t testing.TB) *Daemon {
 			{Number: "+15555550101", UUID: "b0b00000-0000-4000-8000-000000000101", Name: "Bob"},
 		},
 		t:         t,
-		conns:     map[net.Conn]*sync.Mutex{},
+		conns:     map[net.Conn]chan struct{}{},
 		answers:   map[string]func(DaemonRequest) DaemonAnswer{},
 		timestamp: 1796100000000,
 	}
@@ -164,13 +164,13 @@ func (d *Daemon) Answer(method string, f func(DaemonRequest) DaemonAnswer) {
 // newline.
 func (d *Daemon) Emit(raw string) {
 	d.mu.Lock()
-	conns := make(map[net.Conn]*sync.Mutex, len(d.conns))
-	for nc, mu := range d.conns {
-		conns[nc] = mu
+	conns := make(map[net.Conn]chan struct{}, len(d.conns))
+	for nc, turn := range d.conns {
+		conns[nc] = turn
 	}
 	d.mu.Unlock()
-	for nc, mu := range conns {
-		writeTo(nc, mu, []byte(raw))
+	for nc, turn := range conns {
+		writeTo(nc, turn, []byte(raw))
 	}
 }
 
@@ -218,14 +218,14 @@ func (d *Daemon) requestsFor(method string) []DaemonRequest {
 
 // serve answers the requests of one connection until it ends.
 func (d *Daemon) serve(nc net.Conn) {
-	mu := new(sync.Mutex)
+	turn := make(chan struct{}, 1)
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
 		nc.Close()
 		return
 	}
-	d.conns[nc] = mu
+	d.conns[nc] = turn
 	d.accepted++
 	d.mu.Unlock()
 	done := make(chan struct{})
@@ -237,11 +237,11 @@ func (d *Daemon) serve(nc net.Conn) {
 		for lines.Scan() {
 			var r DaemonRequest
 			if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-				writeTo(nc, mu, []byte(line(answerTo(json.RawMessage("null"), DaemonAnswer{Error: DaemonError(-32700, "not JSON", nil)}))))
+				writeTo(nc, turn, []byte(line(answerTo(json.RawMessage("null"), DaemonAnswer{Error: DaemonError(-32700, "not JSON", nil)}))))
 				continue
 			}
 			a := d.handle(r)
-			d.wg.Go(func() { reply(nc, mu, r, a(), done) })
+			d.wg.Go(func() { reply(nc, turn, r, a(), done) })
 		}
 		d.mu.Lock()
 		delete(d.conns, nc)
@@ -262,7 +262,7 @@ func (d *Daemon) handle(r DaemonRequest) func() DaemonAnswer {
 	return func() DaemonAnswer { return a }
 }
 
-func reply(nc net.Conn, mu *sync.Mutex, r DaemonRequest, a DaemonAnswer, done <-chan struct{}) {
+func reply(nc net.Conn, turn chan struct{}, r DaemonRequest, a DaemonAnswer, done <-chan struct{}) {
 	if a.Delay > 0 {
 		t := time.NewTimer(a.Delay)
 		defer t.Stop()
@@ -281,7 +281,7 @@ func reply(nc net.Conn, mu *sync.Mutex, r DaemonRequest, a DaemonAnswer, done <-
 	case a.Cut:
 		nc.Close()
 	case !a.Drop:
-		writeTo(nc, mu, []byte(line(answerTo(r.ID, a))))
+		writeTo(nc, turn, []byte(line(answerTo(r.ID, a))))
 	}
 }
 
@@ -294,8 +294,11 @@ func answerTo(id json.RawMessage, a DaemonAnswer) map[string]any {
 
 // writeTo writes one piece to a connection. That it has ended is no error: a
 // daemon does not care either.
-func writeTo(nc net.Conn, mu *sync.Mutex, raw []byte) {
-	mu.Lock()
-	defer mu.Unlock()
+//
+// A channel keeps the turns, since a bubble of testing/synctest knows that
+// those who wait for a channel wait.
+func writeTo(nc net.Conn, turn chan struct{}, raw []byte) {
+	turn <- struct{}{}
 	_, _ = nc.Write(raw)
+	<-turn
 }
