@@ -34,7 +34,19 @@ func (s *Serve) checkMode() error {
 	if !s.Channel {
 		return errors.New("--channel=false: aldis serve is always a channel; leave the setting out")
 	}
+	if s.Host == "" { // to Go it means every address, to whoever has written --host "$TYPO" it does not
+		return errors.New("--host is empty; 0.0.0.0 is every address, 127.0.0.1 this machine alone")
+	}
 	return nil
+}
+
+// Hosts returns AllowedHost as package httpd takes it.
+func (s *Serve) Hosts() []string {
+	hosts := make([]string, len(s.AllowedHost))
+	for i, h := range s.AllowedHost {
+		hosts[i] = string(h)
+	}
+	return hosts
 }
 
 func (s *Serve) checkTokens() error {

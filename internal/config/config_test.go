@@ -145,7 +145,7 @@ func TestSettingsOfEveryKindFromTheEnvironment(t *testing.T) {
 
 func TestRepeatedFlagsAddUpAndReplaceTheVariable(t *testing.T) {
 	c, _, err := parse(t, "serve --alias a=x --alias b=y --allowed-host h", env{"ALDIS_ALIASES": "c=z"})
-	if err != nil || len(c.Serve.Alias) != 2 || c.Serve.Aliases()["b"] != "y" || len(c.Serve.AllowedHost) != 1 {
+	if err != nil || len(c.Serve.Alias) != 2 || c.Serve.Aliases()["b"] != "y" || c.Serve.Hosts()[0] != "h" {
 		t.Errorf("%v, %v, %v", c.Serve.Alias, c.Serve.AllowedHost, err)
 	}
 }
@@ -187,6 +187,7 @@ func TestWrongSettingsAreErrorsThatNameThem(t *testing.T) {
 		{"serve --default-agent=" + strings.Repeat("a", 129), nil, []string{"--default-agent", "128"}},
 		{"serve --transport=stdio", nil, []string{"--transport stdio", "aldis channel"}},
 		{"serve", env{"SIGNAL_MCP_TRANSPORT": "sse"}, []string{"--transport sse"}},
+		{"serve --host=", nil, []string{"--host is empty", "0.0.0.0"}},
 		{"serve --channel=false", nil, []string{"--channel"}},
 		{"serve --account=+15551234567", nil, []string{"--account", "--operator"}},
 		{"serve", env{"ALDIS_PREFIX": "hey "}, []string{"--prefix"}},
