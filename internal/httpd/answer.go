@@ -44,7 +44,7 @@ func Handle(log *slog.Logger, h Handler) http.Handler {
 		err := h(w, r)
 		switch {
 		case err == nil:
-		case started(w) || r.Context().Err() != nil:
+		case started(w):
 			log.Debug("request broke off", "path", r.URL.Path, "err", err)
 		default:
 			fail(log, w, r, err)
@@ -54,7 +54,8 @@ func Handle(log *slog.Logger, h Handler) http.Handler {
 
 func fail(log *slog.Logger, w http.ResponseWriter, r *http.Request, err error) {
 	status, msg := answer(err)
-	if status == http.StatusInternalServerError {
+	// What a caller that hung up has broken off is nobody's fault.
+	if status == http.StatusInternalServerError && r.Context().Err() == nil {
 		log.Error("request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 	} else {
 		log.Debug("request refused", "method", r.Method, "path", r.URL.Path, "status", status, "err", err)

@@ -75,14 +75,14 @@ func newTimedBody(w http.ResponseWriter, r *http.Request) *timedBody {
 
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
-	if err != nil {
+	if err == io.EOF {
 		_ = b.rc.SetReadDeadline(time.Time{})
 	}
 	return n, err
 }
 
-// Close leaves the deadline in place: what the handler left unread is read by
-// the server, and must come to an end as well.
+// Close leaves the deadline in place: what the handler left unread, or could
+// not read in time, the server reads on, and that must come to an end as well.
 func (b *timedBody) Close() error { return b.body.Close() }
 
 // ReadBody returns r's whole body, or an error as [Handle] answers it: 413 for
