@@ -4,9 +4,13 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"aldis/internal/hub"
 )
@@ -112,32 +116,55 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// get returns a function that returns its value or fails the test.
-func get[T any](t testing.TB) func(T, error) T {
-	return func(val T, err error) T {
-		t.Helper()
-		must(t, err)
-		return val
+// fates returns what became of a message, as "agent state reason".
+func fates(t testing.TB, s *Store, id hub.MessageID) (out []string) {
+	t.Helper()
+	ds, err := s.Fate(context.Background(), "", id)
+	must(t, err)
+	for _, d := range ds {
+		out = append(out, strings.TrimSpace(fmt.Sprint(d.Agent, " ", d.State, " ", d.Reason)))
+	}
+	return out
+}
+
+// inbox returns the ids in an agent's inbox; those seen before have a star.
+func inbox(t testing.TB, s *Store, agent hub.AgentID) (ids []string) {
+	t.Helper()
+	mail, more, err := s.Inbox(context.Background(), agent, 2000)
+	must(t, err)
+	if more {
+		t.Errorf("the inbox of %s has more than 2000", agent)
+	}
+	for _, m := range mail {
+		id := string(m.Message.ID)
+		if m.Seen {
+			id += "*"
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// settle settles, and reports whether a receipt became due.
+func settle(t testing.TB, s *Store, sts ...hub.Settlement) bool {
+	t.Helper()
+	due, err := s.Settle(context.Background(), sts)
+	must(t, err)
+	return due
+}
+
+// expect compares.
+func expect(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 
-func TestSmoke(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *Store, c *clock) {
-		add(t, s, person(1), to("a", "b"))
-		mail, more, err := s.Inbox(t.Context(), "a", 10)
-		if len(mail) != 1 || more || err != nil {
-			t.Fatal(mail, more, err)
-		}
-		get[int](t)(s.Expire(t.Context(), time.Time{}, time.Time{}))
-		for _, st := range []hub.Settlement{
-			{Agent: "a", First: mail[0].Seq, Last: mail[0].Seq, Session: "x", State: hub.HandedOver},
-			{Agent: "a", First: mail[0].Seq, Last: mail[0].Seq, Session: "x", State: hub.Acknowledged, OutOfTurn: true},
-			{Agent: "b", Message: "p1", State: hub.Written, OutOfTurn: true},
-			{Agent: "b", Message: "p1", State: hub.Acknowledged, OutOfTurn: true},
-		} {
-			due, err := s.Settle(t.Context(), []hub.Settlement{st})
-			t.Log(due, err)
-		}
-		t.Log(s.Fate(t.Context(), "", "p1"))
-	})
+// expectKind checks the kind of an error.
+func expectKind(t testing.TB, what string, err error, want hub.Kind) {
+	t.Helper()
+	if err == nil || hub.KindOf(err) != want {
+		t.Errorf("%s: error %v, want one of kind %s", what, err, want)
+	}
 }
