@@ -2,7 +2,9 @@ package hub
 
 import (
 	"log/slog"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // An AgentID names an agent, the addressee of routed messages. It is chosen by
@@ -10,8 +12,26 @@ import (
 // An agent without a name of its own goes by its session's id.
 type AgentID string
 
-// A SessionID names one live connection of an agent.
+// ParseAgentID reads the name that an agent or a script gives itself: 1 to 128
+// bytes of printable text, without the blanks around it. It fails with Invalid.
+func ParseAgentID(s string) (AgentID, error) {
+	s = strings.TrimSpace(s)
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
+	if s == "" || len(s) > 128 || strings.ContainsFunc(s, odd) {
+		return "", Errorf(Invalid, "a name is 1 to 128 bytes of printable text")
+	}
+	return AgentID(s), nil
+}
+
+// A SessionID names one live connection of an agent. Whoever has it and a
+// token can be that session, so it prints shortened in logs.
 type SessionID string
+
+// Short returns the start of the id, for people to tell sessions apart.
+func (s SessionID) Short() string { return string(s[:min(8, len(s))]) }
+
+// LogValue shortens the id.
+func (s SessionID) LogValue() slog.Value { return slog.StringValue(s.Short()) }
 
 // A PlatformID names a place where people write: "signal", "web".
 type PlatformID string

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -35,11 +36,13 @@ type view struct{ routes bool }
 
 // render returns o as one line of JSON-RPC.
 func (v view) render(o hub.Offer) []byte {
-	b, err := json.Marshal(channelEvent{"2.0", methodChannel, v.params(o)})
-	if err != nil {
-		panic(err) // strings and maps of strings always marshal
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(channelEvent{"2.0", methodChannel, v.params(o)}); err != nil {
+		panic(err) // strings and maps of strings always encode
 	}
-	return b
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 func (v view) params(o hub.Offer) channelParams {

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -228,7 +227,7 @@ func identity(r *http.Request, who auth.Principal) (agent hub.AgentID, seat bool
 	label, byLabel := query["label"]
 	var names []hub.AgentID
 	for _, v := range append(slices.Clone(header), label...) {
-		name, err := AgentName(v)
+		name, err := hub.ParseAgentID(v)
 		if err != nil {
 			return "", false, err
 		}
@@ -247,16 +246,6 @@ func identity(r *http.Request, who auth.Principal) (agent hub.AgentID, seat bool
 		return "", false, hub.Errorf(hub.Denied, "this token is for agent %s alone", who.Agent)
 	}
 	return agent, byLabel, nil
-}
-
-// AgentName checks a name that an agent gives itself: 1 to 128 bytes of
-// printable text, without blanks at its ends. It fails with Invalid.
-func AgentName(s string) (hub.AgentID, error) {
-	s = strings.TrimSpace(s)
-	if s == "" || len(s) > 128 || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
-		return "", hub.Errorf(hub.Invalid, "an agent's name is 1 to 128 bytes of printable text")
-	}
-	return hub.AgentID(s), nil
 }
 
 // allow reports whether one more call is within the rate limit.

@@ -88,12 +88,19 @@ func newSDK(t *Table, v Verbs, version string) *mcp.Server {
 		required("id", stringType, "The event's id."),
 		optional("offset", intRange(0, 1<<40), "Byte to start at, as the last call named it."),
 	), x.getMessage)
-	add(s, t.Log, "send_message", "Send a message to another agent by its name, or to all others.", schema(
+	if t.view.routes {
+		x.addSalon(s)
+	}
+	return s
+}
+
+// addSalon registers what agents need to talk to each other.
+func (x *tools) addSalon(s *mcp.Server) {
+	add(s, x.table.Log, "send_message", "Send a message to another agent by its name, or to all others.", schema(
 		required("content", stringType, "What to say."),
 		optional("target", stringType, "The agent's name. Without it: everybody."),
 		optional("meta", objectType, "Attributes for the event, by name."),
 	), x.sendMessage)
-	return s
 }
 
 // add registers a tool. The SDK checks arguments against the schema before

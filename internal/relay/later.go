@@ -12,6 +12,7 @@ import (
 const (
 	inboxFor     = 7 * 24 * time.Hour // how long a message stays whole in an inbox
 	keepEvery    = time.Minute
+	unsavedEvery = 5 * time.Second
 	receiptEvery = time.Minute
 	receiptWait  = 30 * time.Second
 )
@@ -42,13 +43,18 @@ func (r *Relay) decideLater(ctx context.Context) {
 	}
 }
 
+// decideWaiting decides what waits in the record and may be decided. What comes
+// in meanwhile nudges decideLater once more.
 func (r *Relay) decideWaiting(ctx context.Context) error {
+	before := r.waiting.Load()
 	ms, err := r.Record.Undecided(ctx)
 	if err != nil {
 		return err
 	}
+	held := int64(0)
 	for _, m := range ms {
 		if r.holds.has(m.ID) {
+			held++
 			continue
 		}
 		d := r.route(m, r.origin(ctx, m))
@@ -59,7 +65,9 @@ func (r *Relay) decideWaiting(ctx context.Context) error {
 		if err := r.Record.Decide(ctx, m.ID, nil, "", &d, func(o hub.Offer) { r.Sessions.Deliver(o) }); err != nil {
 			return fmt.Errorf("decide %s: %w", m.ID, err)
 		}
-		r.waiting.Add(-1)
+	}
+	if !r.waiting.CompareAndSwap(before, held) {
+		nudge(r.decide)
 	}
 	return nil
 }
@@ -281,6 +289,5 @@ func (r *Relay) keep(ctx context.Context) {
 		case n > 0:
 			r.Log.Info("mail expired", "count", n)
 		}
-		r.saveUnsaved(ctx)
 	})
 }

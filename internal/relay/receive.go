@@ -196,7 +196,7 @@ func (r *Relay) fillQuote(ctx context.Context, m hub.Message) hub.Message {
 	}
 	if q.Text == "" {
 		if f, found := r.find(ctx, q.Ref.Platform, q.Ref.Chat, q.Ref.Key); found {
-			q.Text = hub.Clip(f.Message.Text, hub.PreviewBytes)
+			q.Text = hub.Clip(f.Message.Text, hub.PreviewBytes) // without a label: that is put on last
 		}
 	}
 	m.Quote = &q

@@ -31,7 +31,7 @@ const (
 
 // A RouteLog keeps routes over restarts.
 type RouteLog interface {
-	Append(rs ...route.Route) error
+	Append(ctx context.Context, rs ...route.Route) error
 }
 
 // A Relay joins platforms to sessions.
@@ -103,7 +103,7 @@ func (r *Relay) Start(ctx context.Context) error {
 // Run does what Receive and Send leave for later, until ctx is done.
 func (r *Relay) Run(ctx context.Context) error {
 	var tasks sync.WaitGroup
-	for _, task := range []func(context.Context){r.decideLater, r.settle, r.sendReceipts, r.sendNotices, r.keep} {
+	for _, task := range []func(context.Context){r.decideLater, r.settle, r.sendReceipts, r.sendNotices, r.keep, r.saveUnsaved} {
 		tasks.Go(func() { task(ctx) })
 	}
 	tasks.Wait()
@@ -222,3 +222,7 @@ func (r *Relay) Acknowledge(ctx context.Context, agent hub.AgentID, ids []hub.Me
 	nudge(r.receipts)
 	return unknown, nil
 }
+
+// Waiting returns how many messages wait for somebody to be present, or for a
+// message that they answer to be named.
+func (r *Relay) Waiting() int64 { return r.waiting.Load() }

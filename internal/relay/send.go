@@ -40,7 +40,7 @@ func (r *Relay) Send(ctx context.Context, m hub.Message) (hub.Sent, error) {
 	}
 	open := r.outbox.open(m, r.Now())
 	sent, err := p.Send(ctx, m)
-	r.remember(m, sent.Refs)
+	r.remember(ctx, m, sent.Refs)
 	r.outbox.close(open, sent.Unknown, r.Now())
 	nudge(r.decide)
 	if saved == nil {
@@ -60,7 +60,7 @@ func (r *Relay) Late(ctx context.Context, id hub.MessageID, ref hub.Ref) {
 	if !ok {
 		return
 	}
-	r.remember(m, []hub.Ref{ref})
+	r.remember(ctx, m, []hub.Ref{ref})
 	nudge(r.decide)
 	if err := r.Record.Outcome(ctx, id, hub.Sent{Refs: []hub.Ref{ref}, Unknown: true}, nil); err != nil {
 		r.Log.Error("record what became of a message", "message", id, "err", err)
@@ -151,7 +151,7 @@ func cutLabel(text string, agent hub.AgentID) string {
 
 // remember makes each name of m a route to its agent, durable before anybody
 // is told of the name.
-func (r *Relay) remember(m hub.Message, refs []hub.Ref) {
+func (r *Relay) remember(ctx context.Context, m hub.Message, refs []hub.Ref) {
 	if m.Kind != hub.Text && m.Kind != hub.Edit {
 		return
 	}
@@ -163,7 +163,7 @@ func (r *Relay) remember(m hub.Message, refs []hub.Ref) {
 	if r.RouteLog == nil || len(rs) == 0 {
 		return
 	}
-	if err := r.RouteLog.Append(rs...); err != nil {
+	if err := r.RouteLog.Append(ctx, rs...); err != nil {
 		r.Log.Error("keep routes", "message", m.ID, "err", err)
 	}
 }

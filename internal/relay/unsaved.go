@@ -97,30 +97,38 @@ func (r *Relay) deliverUnsaved(m hub.Message, d *hub.Decision, err error) {
 	}
 }
 
-// saveUnsaved records what could not be, if that works again. What was handed
-// over meanwhile is not offered again.
+// saveUnsaved records what could not be, as soon as that works again.
 func (r *Relay) saveUnsaved(ctx context.Context) {
-	for {
-		x, taken, ok := r.unsaved.next()
-		if !ok {
-			return
-		}
-		deliver := func(o hub.Offer) { r.Sessions.Deliver(o) }
-		if taken {
-			deliver = func(hub.Offer) {}
-		}
-		if _, err := r.Record.Append(ctx, x.message, x.decision, deliver); err != nil {
-			return
-		}
-		switch {
-		case x.decision == nil:
-			r.waiting.Add(1)
-			nudge(r.decide)
-		case taken:
-			for _, agent := range x.decision.To {
-				r.Settled(hub.Settlement{Agent: agent, Message: x.message.ID, State: hub.HandedOver})
+	every(ctx, unsavedEvery, nil, func() {
+		for {
+			x, taken, ok := r.unsaved.next()
+			if !ok || r.saveOne(ctx, x, taken) != nil {
+				return
 			}
+			r.unsaved.shift()
 		}
-		r.unsaved.shift()
+	})
+}
+
+// saveOne records a message. If it was handed over meanwhile, it is not
+// offered again.
+func (r *Relay) saveOne(ctx context.Context, x *unsavedMessage, taken bool) error {
+	deliver := func(o hub.Offer) { r.Sessions.Deliver(o) }
+	if taken {
+		deliver = func(hub.Offer) {}
 	}
+	if _, err := r.Record.Append(ctx, x.message, x.decision, deliver); err != nil {
+		return err
+	}
+	if x.decision == nil {
+		r.waiting.Add(1)
+		nudge(r.decide)
+		return nil
+	}
+	if taken {
+		for _, agent := range x.decision.To {
+			r.Settled(hub.Settlement{Agent: agent, Message: x.message.ID, State: hub.HandedOver})
+		}
+	}
+	return nil
 }

@@ -153,6 +153,17 @@ func (t *Table) same(a, b hub.Ref) bool {
 	return a.Chat == b.Chat || t.SameChat != nil && t.SameChat(a.Platform, a.Chat, b.Chat)
 }
 
+// All returns the routes, oldest first.
+func (t *Table) All() []Route {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]Route, len(t.oldest))
+	for i, r := range t.oldest {
+		all[i] = *r
+	}
+	return all
+}
+
 // Len returns how many routes there are.
 func (t *Table) Len() int {
 	t.mu.Lock()

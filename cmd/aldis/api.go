@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"aldis/internal/auth"
+	"aldis/internal/hook"
+	"aldis/internal/httpd"
+	"aldis/internal/hub"
+	"aldis/internal/mcp"
+)
+
+// handler returns everything that the hub serves.
+func (h *hubProcess) handler(tokens auth.Tokens) http.Handler {
+	limit := &httpd.Limiter{PerMinute: h.settings.RateLimit}
+	agents := mcp.NewServer(h.table, h.relay, version())
+	agents.Limit = func(key string) bool { _, ok := limit.Allow(key); return ok }
+	notify := &hook.Notify{Receiver: h.relay, Mail: h.store, Allow: limit.Allow}
+
+	mux := http.NewServeMux()
+	serve := func(pattern string, f httpd.Handler, kinds ...auth.Kind) {
+		mux.Handle(pattern, tokens.Require(httpd.Handle(h.log, f), kinds...))
+	}
+	serve("/mcp", agents.ServeHTTP, auth.Shared, auth.Agent)
+	serve("POST /notify", notify.Post, auth.Shared, auth.Agent)
+	serve("GET /notify/{id}", notify.Get, auth.Shared, auth.Agent, auth.Admin)
+	serve("GET /api/status", h.status, auth.Admin)
+	serve("GET /api/tokens", h.listTokens, auth.Admin)
+	serve("POST /api/tokens", h.addToken, auth.Admin)
+	serve("DELETE /api/tokens/{id}", h.revokeToken, auth.Admin)
+	// What is the admin's is closed to others, whether or not there is anything.
+	for _, pattern := range []string{"/api/", "/admin", "/admin/", "/metrics"} {
+		serve(pattern, nothing, auth.Admin)
+	}
+	mux.Handle("GET /healthz", httpd.Handle(h.log, healthy))
+	mux.Handle("GET /readyz", httpd.Handle(h.log, h.ready))
+	return httpd.Mux(mux)
+}
+
+func nothing(_ http.ResponseWriter, r *http.Request) error {
+	return hub.Errorf(hub.NotFound, "nothing is at %s", r.URL.Path)
+}
+
+func healthy(w http.ResponseWriter, _ *http.Request) error {
+	return httpd.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// ready says whether messages can be taken in and sent.
+func (h *hubProcess) ready(w http.ResponseWriter, r *http.Request) error {
+	if h.relay.Healthy() != nil {
+		return hub.Errorf(hub.Unavailable, "the record cannot be written")
+	}
+	if h.signal != nil {
+		if state := h.signal.Report().State; state == "connecting" || state == "down" {
+			return hub.Errorf(hub.Unavailable, "signal-cli is not connected")
+		}
+	}
+	return healthy(w, r)
+}
+
+// A status describes the running hub. aldis status prints it.
+type status struct {
+	Version   string               `json:"version"`
+	Started   time.Time            `json:"started"`
+	Sessions  []mcp.SessionInfo    `json:"sessions"`
+	Agents    []agentStatus        `json:"agents"`
+	Routes    int                  `json:"routes"`
+	Waiting   int64                `json:"waiting"` // messages that nobody was there for
+	Platforms []hub.PlatformReport `json:"platforms"`
+}
+
+type agentStatus struct {
+	Agent   hub.AgentID `json:"agent"`
+	Present bool        `json:"present"`
+	Default bool        `json:"default,omitempty"`
+}
+
+func (h *hubProcess) status(w http.ResponseWriter, _ *http.Request) error {
+	s := status{
+		Version: version(), Started: h.started.UTC(), Sessions: h.table.List(),
+		Routes: h.relay.Routes.Len(), Waiting: h.relay.Waiting(), Agents: []agentStatus{}, Platforms: []hub.PlatformReport{},
+	}
+	seen := map[hub.AgentID]bool{}
+	add := func(agent hub.AgentID) {
+		if agent == "" || seen[agent] {
+			return
+		}
+		seen[agent] = true
+		s.Agents = append(s.Agents, agentStatus{agent, h.table.Present(agent), agent == h.settings.DefaultAgent})
+	}
+	for _, session := range s.Sessions { // by agent
+		add(session.Agent)
+	}
+	add(h.settings.DefaultAgent)
+	if h.signal != nil {
+		s.Platforms = append(s.Platforms, h.signal.Report())
+	}
+	return httpd.WriteJSON(w, http.StatusOK, s)
+}
+
+func (h *hubProcess) listTokens(w http.ResponseWriter, r *http.Request) error {
+	list, err := h.store.Tokens(r.Context())
+	if err != nil {
+		return err
+	}
+	return httpd.WriteJSON(w, http.StatusOK, map[string]any{"tokens": list})
+}
+
+// A newToken is a token as it is shown once.
+type newToken struct {
+	ID     string      `json:"id"`
+	Agent  hub.AgentID `json:"agent"`
+	Secret string      `json:"token"`
+}
+
+func (h *hubProcess) addToken(w http.ResponseWriter, r *http.Request) error {
+	b, err := httpd.ReadBody(r)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Agent string `json:"agent"`
+	}
+	if err := json.Unmarshal(b, &in); err != nil {
+		return httpd.Statusf(http.StatusUnprocessableEntity, `the body must be like {"agent": "NAME"}`)
+	}
+	agent, err := hub.ParseAgentID(in.Agent)
+	if err != nil {
+		return err
+	}
+	t := newToken{Agent: agent}
+	if t.ID, t.Secret, err = h.store.AddToken(r.Context(), agent); err != nil {
+		return err
+	}
+	return httpd.WriteJSON(w, http.StatusCreated, t)
+}
+
+// revokeToken ends a token, and at once the sessions of its agent that were
+// opened with one.
+func (h *hubProcess) revokeToken(w http.ResponseWriter, r *http.Request) error {
+	agent, err := h.store.RevokeToken(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	who := auth.Principal{Kind: auth.Agent, Agent: agent}
+	if err := h.table.EndSubject(r.Context(), who.Subject()); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

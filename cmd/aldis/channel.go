@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"aldis/internal/config"
+	"aldis/internal/gate"
+	"aldis/internal/mcp"
+	"aldis/internal/relay"
+	"aldis/internal/route"
+	"aldis/internal/store"
+)
+
+// channelCmd is aldis channel: a channel for one agent on stdin and stdout. It
+// keeps its record in memory and leaves the hub's state folder alone.
+type channelCmd struct{ config.Channel }
+
+func (c *channelCmd) Run(ctx context.Context, e env) error {
+	if c.Operator == "" {
+		return usageError{errors.New("a channel needs a person to talk to: set --operator (ALDIS_OPERATOR)")}
+	}
+	if len(c.AttachmentRoot) == 0 {
+		folder, err := os.Getwd()
+		if err != nil {
+			return fmt.Errorf("find the working folder, out of which files may be sent: %w", err)
+		}
+		c.AttachmentRoot = []string{folder}
+	}
+	log := logger(c.Common, e.stderr)
+	record, err := store.Open(ctx, store.Options{Log: log})
+	if err != nil {
+		return err
+	}
+	table := mcp.NewTable()
+	r := &relay.Relay{
+		Gate:     &gate.Gate{Prefix: c.Prefix, AllInGroup: c.Groups == "all"},
+		Routes:   &route.Table{TTL: 7 * 24 * time.Hour, Max: 10_000, Now: time.Now},
+		Sessions: table, Record: record, Labels: relay.LabelNever, HoldFor: 24 * time.Hour,
+		Log: log, Now: time.Now, NewID: newID,
+	}
+	table.Mail, table.Store, table.Presence, table.Log = record, record, r, log
+	r.Gate.SameChat, r.Routes.SameChat = r.SameChat, r.SameChat
+	client := newSignal(c.Common, c.Signal, log)
+	client.SpoolDir = "" // not in the hub's state folder
+	if err := joinSignal(r, client, c.Signal); err != nil {
+		return errors.Join(err, record.Close())
+	}
+	if err := r.Start(ctx); err != nil {
+		return errors.Join(err, record.Close())
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var parts errgroup.Group
+	for _, run := range []func() error{
+		func() error { return table.Run(ctx) },
+		func() error { return r.Run(ctx) },
+		func() error { return client.Run(ctx, r) },
+	} {
+		parts.Go(run)
+	}
+	err = mcp.ServeStdio(ctx, table, r, version(), io.NopCloser(e.stdin), e.stdout)
+	stop()
+	return errors.Join(err, parts.Wait(), record.Close())
+}

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"aldis/internal/auth"
+	"aldis/internal/config"
+	"aldis/internal/hub"
+)
+
+// clientTimeout bounds what a command asks of the hub.
+const clientTimeout = time.Minute
+
+// An adminClient calls the running hub's /api with the admin's token.
+type adminClient struct{ config.HubAdmin }
+
+// do sends in as JSON, unless it is nil, and reads the answer into out, unless
+// that is nil.
+func (c adminClient) do(ctx context.Context, method, path string, in, out any) error {
+	token := string(c.AdminToken)
+	if token == "" {
+		var err error
+		if token, err = auth.ReadAdminToken(c.StateDir); err != nil {
+			return fmt.Errorf("%w; is the hub's state folder another one (--state-dir), or was it started elsewhere (--admin-token)?", err)
+		}
+	}
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("encode a request: %w", err)
+		}
+		body = bytes.NewReader(b)
+	}
+	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, c.URL+path, body)
+	if err != nil {
+		return fmt.Errorf("call the hub at %s: %w", c.URL, err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("call the hub at %s: %w; is aldis serve running?", c.URL, errors.Unwrap(err))
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+	if err != nil {
+		return fmt.Errorf("read the answer of the hub at %s: %w", c.URL, err)
+	}
+	if resp.StatusCode >= 400 {
+		var e struct {
+			Error string `json:"error"`
+		}
+		_ = json.Unmarshal(b, &e)
+		return fmt.Errorf("the hub at %s answered %s: %s", c.URL, resp.Status, e.Error)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(b, out); err != nil {
+		return fmt.Errorf("read the answer of the hub at %s: %w", c.URL, err)
+	}
+	return nil
+}
+
+// statusCmd is aldis status.
+type statusCmd struct {
+	config.HubAdmin
+	JSON bool `help:"Print JSON."`
+}
+
+func (c *statusCmd) Run(ctx context.Context, e env) error {
+	var s status
+	if err := (adminClient{c.HubAdmin}).do(ctx, http.MethodGet, "/api/status", nil, &s); err != nil {
+		return err
+	}
+	if c.JSON {
+		out := json.NewEncoder(e.stdout)
+		out.SetIndent("", "  ")
+		return out.Encode(s)
+	}
+	return s.print(e.stdout)
+}
+
+func (s status) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "hub\t%s, up since %s\n", s.Version, s.Started.Local().Format(time.DateTime))
+	fmt.Fprintf(w, "routes\t%d\n", s.Routes)
+	fmt.Fprintf(w, "waiting\t%d\n", s.Waiting)
+	for _, p := range s.Platforms {
+		fmt.Fprintf(w, "platform\t%s: %s, version %s at %s, last notice %s\n", p.Platform, p.State, orNone(p.Version), p.Address, since(p.Last))
+		if p.Detail != "" {
+			fmt.Fprintf(w, "\t%s\n", p.Detail)
+		}
+	}
+	for _, a := range s.Agents {
+		note := "absent"
+		if a.Present {
+			note = "present"
+		}
+		if a.Default {
+			note += ", the default"
+		}
+		fmt.Fprintf(w, "agent\t%s: %s\n", a.Agent, note)
+	}
+	for _, x := range s.Sessions {
+		name := string(x.Agent)
+		if !x.Named {
+			name = "(no name)"
+		}
+		fmt.Fprintf(w, "session\t%s: %s, %s, client %s, last request %s\n", x.Session, name, x.State, orNone(x.Client), since(x.Used))
+	}
+	return w.Flush()
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}
+
+func since(t time.Time) string {
+	if t.IsZero() {
+		return "none"
+	}
+	return time.Since(t).Round(time.Second).String() + " ago"
+}
+
+// tokenCmd is aldis token.
+type tokenCmd struct {
+	Add    tokenAddCmd    `cmd:"" help:"Make a token that stands for one agent. It is shown once."`
+	List   tokenListCmd   `cmd:"" help:"List the tokens that are valid."`
+	Revoke tokenRevokeCmd `cmd:"" help:"End a token, and its agent's sessions, at once."`
+}
+
+type tokenAddCmd struct {
+	config.HubAdmin
+	Agent string `arg:"" help:"Name of the agent."`
+}
+
+func (c *tokenAddCmd) Run(ctx context.Context, e env) error {
+	var t newToken
+	if err := (adminClient{c.HubAdmin}).do(ctx, http.MethodPost, "/api/tokens", map[string]string{"agent": c.Agent}, &t); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stderr, "Token %s for agent %s. It is not shown again:\n", t.ID, t.Agent)
+	_, err := fmt.Fprintln(e.stdout, t.Secret)
+	return err
+}
+
+type tokenListCmd struct {
+	config.HubAdmin
+	JSON bool `help:"Print JSON."`
+}
+
+func (c *tokenListCmd) Run(ctx context.Context, e env) error {
+	var list struct {
+		Tokens []struct {
+			ID      string      `json:"id"`
+			Agent   hub.AgentID `json:"agent"`
+			Created time.Time   `json:"created"`
+		} `json:"tokens"`
+	}
+	if err := (adminClient{c.HubAdmin}).do(ctx, http.MethodGet, "/api/tokens", nil, &list); err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(e.stdout).Encode(list.Tokens)
+	}
+	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	for _, t := range list.Tokens {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", t.ID, t.Agent, t.Created.Local().Format(time.DateTime))
+	}
+	return w.Flush()
+}
+
+type tokenRevokeCmd struct {
+	config.HubAdmin
+	ID string `arg:"" help:"The token's id, as list shows it."`
+}
+
+func (c *tokenRevokeCmd) Run(ctx context.Context) error {
+	return (adminClient{c.HubAdmin}).do(ctx, http.MethodDelete, "/api/tokens/"+c.ID, nil, nil)
+}
+
+// sendCmd is aldis send: a short session of an agent that calls a tool.
+type sendCmd struct {
+	config.HubSender
+	Agent string   `help:"Who sends: answers to the message go to that agent." required:""`
+	Chat  string   `help:"Chat to write to. Default: the operator's."`
+	Text  []string `arg:"" help:"What to say; - reads standard input."`
+}
+
+func (c *sendCmd) Run(ctx context.Context, e env) error {
+	text, err := c.text(e.stdin)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
+	defer cancel()
+	transport := &mcp.StreamableClientTransport{
+		Endpoint: c.URL + "/mcp", DisableStandaloneSSE: true, MaxRetries: -1,
+		HTTPClient: &http.Client{Transport: headers{"Authorization": bearer(c.Token), "X-Signal-Agent-Id": c.Agent}},
+	}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "aldis-send", Version: version()}, nil).Connect(ctx, transport, nil)
+	if err != nil {
+		return fmt.Errorf("join the hub at %s: %w; is aldis serve running?", c.URL, err)
+	}
+	defer session.Close()
+	call := &mcp.CallToolParams{Name: "send", Arguments: map[string]any{"text": text}}
+	if c.Chat != "" {
+		call = &mcp.CallToolParams{Name: "reply", Arguments: map[string]any{"text": text, "chat_id": c.Chat}}
+	}
+	result, err := session.CallTool(ctx, call)
+	if err != nil {
+		return fmt.Errorf("send through the hub at %s: %w", c.URL, err)
+	}
+	answer := ""
+	for _, part := range result.Content {
+		if t, ok := part.(*mcp.TextContent); ok {
+			answer += t.Text
+		}
+	}
+	if result.IsError {
+		return errors.New(answer)
+	}
+	_, err = fmt.Fprintln(e.stdout, answer)
+	return err
+}
+
+func (c *sendCmd) text(stdin io.Reader) (string, error) {
+	if len(c.Text) == 1 && c.Text[0] == "-" {
+		b, err := io.ReadAll(io.LimitReader(stdin, 1<<20))
+		if err != nil {
+			return "", fmt.Errorf("read standard input: %w", err)
+		}
+		return string(b), nil
+	}
+	return strings.Join(c.Text, " "), nil
+}
+
+func bearer(t config.Secret) string {
+	if t == "" {
+		return ""
+	}
+	return "Bearer " + string(t)
+}
+
+// headers sets headers on each request.
+type headers map[string]string
+
+// RoundTrip implements [http.RoundTripper].
+func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for k, v := range h {
+		if v != "" {
+			r.Header.Set(k, v)
+		}
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}

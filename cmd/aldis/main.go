@@ -1,0 +1,137 @@
+// Command aldis carries messages between people and AI agents.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+	"github.com/lmittmann/tint"
+
+	"aldis/internal/config"
+)
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // it was tried and did not work
+	exitUsage  = 2 // it was not tried: a setting or an argument is wrong
+)
+
+// cli is the command line.
+type cli struct {
+	Serve   serveCmd   `cmd:"" help:"Run the hub."`
+	Channel channelCmd `cmd:"" help:"Be a channel for one agent, on stdin and stdout."`
+	Send    sendCmd    `cmd:"" help:"Send a message to the operator's phone, or another chat, as an agent."`
+	Status  statusCmd  `cmd:"" help:"Show the sessions, agents, routes and platforms of a running hub."`
+	Token   tokenCmd   `cmd:"" help:"Manage tokens that stand for one agent each."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// An env is the world outside of the program. Tests have their own.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], env{os.Stdin, os.Stdout, os.Stderr, os.Getenv})
+	stop()
+	os.Exit(code)
+}
+
+// run is the program without the process: it returns the exit code.
+func run(ctx context.Context, args []string, e env) int {
+	loader := &config.Loader{Getenv: e.getenv}
+	exited := -1
+	options := append(loader.Options(),
+		kong.Name("aldis"),
+		kong.Description("One hub for your AI agents, the people they work for, and the world's events."),
+		kong.Writers(e.stdout, e.stderr),
+		kong.Exit(func(code int) { exited = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(e),
+	)
+	parser, err := kong.New(&cli{}, options...)
+	if err != nil {
+		panic(err) // the command line's own struct is wrong
+	}
+	command, err := parser.Parse(args)
+	if exited >= 0 { // --help
+		return exited
+	}
+	for _, w := range loader.Warnings {
+		fmt.Fprintln(e.stderr, "aldis: warning:", w)
+	}
+	if err != nil {
+		fmt.Fprintln(e.stderr, "aldis:", err)
+		return exitUsage
+	}
+	switch err := command.Run(); {
+	case errors.As(err, new(usageError)):
+		fmt.Fprintln(e.stderr, "aldis:", err)
+		return exitUsage
+	case err != nil:
+		fmt.Fprintln(e.stderr, "aldis:", err)
+		return exitFailed
+	default:
+		return exitOK
+	}
+}
+
+// A usageError says that nothing was tried.
+type usageError struct{ error }
+
+// logger returns a logger as the settings have it.
+func logger(c config.Common, w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.LogLevel}
+	f, isFile := w.(*os.File)
+	switch {
+	case c.LogFormat == "json":
+		return slog.New(slog.NewJSONHandler(w, options))
+	case isFile && isTerminal(f):
+		return slog.New(tint.NewHandler(w, &tint.Options{Level: c.LogLevel, TimeFormat: "15:04:05.000"}))
+	default:
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(e env) error {
+	_, err := fmt.Fprintln(e.stdout, "aldis", version())
+	return err
+}
+
+// version is that of the module, or of the commit that it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	if v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return "devel-" + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return "devel"
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"aldis/internal/auth"
+	"aldis/internal/config"
+	"aldis/internal/gate"
+	"aldis/internal/httpd"
+	"aldis/internal/hub"
+	"aldis/internal/mcp"
+	"aldis/internal/relay"
+	"aldis/internal/route"
+	"aldis/internal/signal"
+	"aldis/internal/store"
+)
+
+// serveCmd is aldis serve: the hub.
+type serveCmd struct{ config.Serve }
+
+func (c *serveCmd) Run(ctx context.Context, e env) error {
+	log := logger(c.Common, e.stderr)
+	h, err := openHub(ctx, c.Serve, log)
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.run(ctx), h.close())
+}
+
+// A hubProcess is the running hub: everything that aldis serve wires together.
+type hubProcess struct {
+	settings config.Serve
+	log      *slog.Logger
+	started  time.Time
+
+	dir      *store.Dir
+	store    *store.Store
+	routeLog *routeLog // nil: routes are in memory alone
+	table    *mcp.Table
+	relay    *relay.Relay
+	signal   *signal.Client // nil: no Signal
+	server   *httpd.Server
+}
+
+// openHub takes the state folder and the address, and readies all parts.
+func openHub(ctx context.Context, c config.Serve, log *slog.Logger) (h *hubProcess, err error) {
+	h = &hubProcess{settings: c, log: log, started: time.Now()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.close())
+		}
+	}()
+	if h.dir, err = store.OpenDir(c.StateDir, store.Holder{PID: os.Getpid(), Since: h.started.UTC(), Address: c.Address()}); err != nil {
+		return h, err
+	}
+	admin := string(c.AdminToken)
+	if admin == "" {
+		if admin, err = auth.AdminToken(c.StateDir); err != nil {
+			return h, err
+		}
+	}
+	options := store.Options{Path: c.DB, Keep: store.Keep(c.Record), Log: log}
+	if options.Keep == store.KeepOff {
+		options.Path = ""
+	}
+	if h.store, err = store.Open(ctx, options); err != nil {
+		return h, err
+	}
+	if err := h.wire(); err != nil {
+		return h, err
+	}
+	tokens := auth.Tokens{Shared: c.Tokens(), Admin: admin, Agents: h.tokenAgent, AllowUnauthenticated: c.AllowUnauthenticated}
+	h.server = &httpd.Server{Addr: c.Address(), Hosts: plain(c.AllowedHost), Handler: h.handler(tokens), Log: log}
+	return h, h.server.Listen(ctx)
+}
+
+// wire joins sessions, relay and platforms.
+func (h *hubProcess) wire() error {
+	c := h.settings
+	h.table = mcp.NewTable()
+	h.relay = &relay.Relay{
+		Gate:     &gate.Gate{Prefix: c.Prefix, AllInGroup: c.Groups == "all"},
+		Routes:   &route.Table{TTL: time.Duration(c.RouteTTL), Max: c.RouteMaxEntries, Now: time.Now},
+		Sessions: h.table, Record: h.store, Default: c.DefaultAgent, Aliases: aliases(c), Labels: relay.Label(c.LabelMessages),
+		HoldFor: time.Duration(c.Hold), Log: h.log, Now: time.Now, NewID: newID,
+	}
+	h.table.Mail, h.table.Store, h.table.Presence, h.table.Log = h.store, h.store, h.relay, h.log
+	h.relay.Gate.SameChat, h.relay.Routes.SameChat = h.relay.SameChat, h.relay.SameChat
+	if c.RoutesFile != "" {
+		l, routes, err := openRouteLog(c.RoutesFile, h.relay.Routes)
+		if err != nil {
+			return err
+		}
+		h.routeLog, h.relay.RouteLog = l, l
+		h.relay.Routes.Restore(routes)
+	}
+	if c.Operator == "" {
+		return nil
+	}
+	h.signal = newSignal(c.Common, c.Signal, h.log)
+	return joinSignal(h.relay, h.signal, c.Signal)
+}
+
+// newSignal returns a client of the daemon.
+func newSignal(c config.Common, s config.Signal, log *slog.Logger) *signal.Client {
+	return &signal.Client{
+		Address: s.SignalCLI.String(), Account: string(s.Account), Operator: string(s.Operator),
+		AttachmentsDir: s.AttachmentsDir, AttachmentRoots: s.AttachmentRoot, SpoolDir: c.StateDir,
+		Log: log, NewID: newID, Now: time.Now,
+	}
+}
+
+// joinSignal makes client the platform of r, with the people that s trusts.
+func joinSignal(r *relay.Relay, client *signal.Client, s config.Signal) error {
+	r.Platforms = []hub.Platform{client}
+	operator, err := client.Chat(string(s.Operator))
+	if err != nil {
+		return usageError{fmt.Errorf("--operator: %w", err)}
+	}
+	r.Operator = hub.Ref{Platform: signal.ID, Chat: operator}
+	r.Gate.Open(signal.ID, operator)
+	for _, person := range append([]config.Person{s.Operator}, s.TrustedSender...) {
+		r.Gate.Trust(signal.ID, hub.SenderID(person))
+	}
+	for _, to := range s.TrustedRecipient {
+		if to == config.Everybody {
+			r.Gate.Anyone = true
+			continue
+		}
+		chat, err := client.Chat(string(to))
+		if err != nil {
+			return usageError{fmt.Errorf("--trusted-recipient: %w", err)}
+		}
+		r.Gate.Open(signal.ID, chat)
+	}
+	return nil
+}
+
+// run serves until ctx is done, then stops in order: what comes in, the
+// sessions, what they left to be recorded.
+func (h *hubProcess) run(ctx context.Context) error {
+	if err := h.table.Restore(ctx); err != nil {
+		return err
+	}
+	if err := h.relay.Start(ctx); err != nil {
+		return err
+	}
+	h.log.Info("hub is up", "url", h.server.URL(), "version", version())
+	rest, stopRest := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopRest()
+	var later errgroup.Group
+	later.Go(func() error { return h.relay.Run(rest) })
+
+	edges, edgesCtx := errgroup.WithContext(ctx)
+	edges.Go(func() error { return h.table.Run(edgesCtx) })
+	edges.Go(func() error { return h.server.Serve(edgesCtx) })
+	if h.signal != nil {
+		edges.Go(func() error { return h.signal.Run(edgesCtx, h.relay) })
+	}
+	err := edges.Wait()
+	stopRest()
+	err = errors.Join(err, later.Wait())
+	h.log.Info("hub has stopped")
+	return err
+}
+
+// close gives back what openHub took.
+func (h *hubProcess) close() error {
+	var errs []error
+	if h.routeLog != nil {
+		errs = append(errs, h.routeLog.log.Close())
+	}
+	if h.store != nil {
+		errs = append(errs, h.store.Close())
+	}
+	if h.dir != nil {
+		errs = append(errs, h.dir.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func aliases(c config.Serve) map[hub.AgentID]hub.AgentID {
+	m := make(map[hub.AgentID]hub.AgentID)
+	for name, agent := range c.Aliases() {
+		m[hub.AgentID(name)] = agent
+	}
+	return m
+}
+
+func plain[S ~string](list []S) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
+}
+
+func (h *hubProcess) tokenAgent(hash [32]byte) (hub.AgentID, bool) {
+	agent, ok, _ := h.store.TokenAgent(context.Background(), hash)
+	return agent, ok
+}

@@ -1,0 +1,124 @@
+// Package hook takes messages in from scripts over HTTP: POST /notify, and
+// GET /notify/ID, which says what became of one.
+//
+// Its one rule: who a message is from stands in the address, which the calling
+// environment controls, never in the body, which a model may have written.
+package hook
+
+import (
+	"encoding/json"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"aldis/internal/auth"
+	"aldis/internal/httpd"
+	"aldis/internal/hub"
+)
+
+// A Notify serves /notify (seed agent-salon.md, POST /notify). Requests must
+// have passed package auth.
+type Notify struct {
+	Receiver hub.Receiver
+	Mail     hub.Mail
+
+	// Allow reports whether a call under key is within the rate limit, else
+	// how long to wait.
+	Allow func(key string) (wait time.Duration, ok bool)
+}
+
+// body is what a script posts. A source in it is ignored.
+type body struct {
+	Content *string         `json:"content"`
+	Target  *string         `json:"target"`
+	Meta    json.RawMessage `json:"meta"`
+}
+
+// Post takes a message in: 202 once it is in the record and queued.
+func (n *Notify) Post(w http.ResponseWriter, r *http.Request) error {
+	who := auth.From(r.Context())
+	label, err := hub.ParseAgentID(r.URL.Query().Get("label"))
+	if err != nil {
+		return hub.Errorf(hub.Invalid, "say who you are with ?label=NAME: %w", err)
+	}
+	if who.Kind == auth.Agent && label != who.Agent {
+		return hub.Errorf(hub.Denied, "this token is for agent %s alone: use ?label=%[1]s", who.Agent)
+	}
+	if wait, ok := n.Allow(who.Subject() + "\x00" + string(label)); !ok {
+		w.Header().Set("Retry-After", strconv.Itoa(httpd.Seconds(wait)))
+		return hub.Errorf(hub.Limited, "too many messages: Retry-After says how many seconds to wait")
+	}
+	b, meta, dropped, err := read(r)
+	if err != nil {
+		return err
+	}
+	receipt, err := n.Receiver.Receive(r.Context(), hub.Message{
+		Via: hub.ViaNotify, Kind: hub.Text, Agent: label, Subject: who.Subject(),
+		To: target(b.Target), Text: hub.StripControl(*b.Content), Meta: meta,
+	})
+	if err != nil {
+		return err
+	}
+	answer := map[string]any{"id": receipt.ID}
+	if len(dropped) > 0 {
+		answer["dropped_meta"] = dropped
+	}
+	return httpd.WriteJSON(w, http.StatusAccepted, answer)
+}
+
+func read(r *http.Request) (b body, meta map[string]string, dropped []string, err error) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return b, nil, nil, httpd.Statusf(http.StatusUnsupportedMediaType, "send JSON, with Content-Type: application/json")
+	}
+	raw, err := httpd.ReadBody(r)
+	if err != nil {
+		return b, nil, nil, err
+	}
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return b, nil, nil, httpd.Statusf(http.StatusUnprocessableEntity, `the body must be a JSON object like {"content": "…", "target": "AGENT"}`)
+	}
+	if b.Content == nil {
+		return b, nil, nil, httpd.Statusf(http.StatusUnprocessableEntity, "content is missing")
+	}
+	if meta, dropped, err = hub.ParseMeta(b.Meta); err != nil {
+		return b, nil, nil, httpd.Statusf(http.StatusUnprocessableEntity, "%s", hub.Readable(err))
+	}
+	return b, meta, dropped, nil
+}
+
+func target(s *string) hub.AgentID {
+	if s == nil {
+		return ""
+	}
+	return hub.AgentID(strings.TrimSpace(*s))
+}
+
+// fate is one recipient in an answer of Get.
+type fate struct {
+	Agent  hub.AgentID `json:"agent"`
+	State  string      `json:"state"`
+	Reason string      `json:"reason,omitempty"`
+	Time   time.Time   `json:"time"`
+}
+
+// Get says what became of a message, to the subject that posted it or the
+// admin.
+func (n *Notify) Get(w http.ResponseWriter, r *http.Request) error {
+	who := auth.From(r.Context())
+	subject := who.Subject()
+	if who.Kind == auth.Admin {
+		subject = ""
+	}
+	id := hub.MessageID(r.PathValue("id"))
+	ds, err := n.Mail.Fate(r.Context(), subject, id)
+	if err != nil {
+		return err
+	}
+	fates := make([]fate, len(ds))
+	for i, d := range ds {
+		fates[i] = fate{d.Agent, d.State.String(), d.Reason, d.Time.UTC()}
+	}
+	return httpd.WriteJSON(w, http.StatusOK, map[string]any{"id": id, "recipients": fates})
+}
