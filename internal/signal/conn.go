@@ -2,6 +2,7 @@ package signal
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -175,6 +176,7 @@ func (n *conn) writeLine(line []byte) error {
 // for a request: a daemon whose socket is not read stands still for everybody.
 func (n *conn) read() error {
 	l := lines{r: bufio.NewReaderSize(n.nc, 64<<10), max: maxLine, skip: n.skip}
+	var p parser
 	for {
 		line, err := l.next()
 		if err != nil {
@@ -182,7 +184,7 @@ func (n *conn) read() error {
 		}
 		n.heard.Store(time.Now().UnixNano())
 		var f frame
-		if err := json.Unmarshal(line, &f); err != nil {
+		if err := p.parse(line, &f); err != nil {
 			n.skip(fmt.Errorf("not the JSON of a daemon: %T", err)) // its text quotes the line
 			continue
 		}
@@ -268,4 +270,30 @@ func (l *lines) next() ([]byte, error) {
 		}
 		l.buf, skipping = l.buf[:0], false
 	}
+}
+
+// A parser reads one JSON value from each line. It does what json.Unmarshal
+// does, and keeps the memory that this needs from one line to the next.
+type parser struct {
+	src bytes.Reader
+	dec *json.Decoder
+}
+
+var errTrailing = errors.New("more than one value in a line")
+
+func (p *parser) parse(line []byte, v any) error {
+	line = bytes.TrimSpace(line)
+	p.src.Reset(line)
+	if p.dec == nil {
+		p.dec = json.NewDecoder(&p.src)
+	}
+	start := p.dec.InputOffset()
+	err := p.dec.Decode(v)
+	if err == nil && p.dec.InputOffset()-start != int64(len(line)) {
+		err = errTrailing
+	}
+	if err != nil || len(line) > 1<<20 {
+		p.dec = nil // it does not get over an error, and keeps its longest buffer
+	}
+	return err
 }

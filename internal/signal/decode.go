@@ -89,9 +89,6 @@ func (d *decoder) mine(account string) bool {
 func (d *decoder) open(e *envelope) (body, reason) {
 	b := body{device: e.SourceDevice}
 	sender := address{Number: e.SourceNumber, UUID: e.SourceUUID}
-	if sender == (address{}) && e.Source != "" {
-		sender = addressOf(e.Source)
-	}
 	b.who = d.people.learn(sender, hub.OneLine(e.SourceName, hub.PreviewBytes))
 	var why reason
 	switch {
@@ -122,9 +119,6 @@ func (d *decoder) openSync(b *body, s *syncMessage) reason {
 		return syncing
 	}
 	to := address{Number: s.Sent.Number, UUID: s.Sent.UUID}
-	if to == (address{}) {
-		to = addressOf(s.Sent.Destination)
-	}
 	b.data = &s.Sent.dataMessage
 	if e := s.Sent.Edit; e != nil && e.Data != nil {
 		b.data, b.edits = e.Data, e.Target
@@ -218,7 +212,7 @@ func (d *decoder) text(m *hub.Message, b body) {
 func (d *decoder) reaction(m *hub.Message, b body) {
 	r := b.data.Reaction
 	m.Kind, m.Text, m.Removed = hub.Reaction, hub.StripControl(r.Emoji), r.Remove
-	m.Quote = d.author(b, r.Author, address{Number: r.Number, UUID: r.UUID})
+	m.Quote = d.author(b, address{Number: r.Number, UUID: r.UUID})
 	m.Quote.Ref = b.ref(r.Target)
 }
 
@@ -227,17 +221,14 @@ func (d *decoder) quote(b body) *hub.Quote {
 	if q == nil {
 		return nil
 	}
-	quote := d.author(b, q.Author, address{Number: q.Number, UUID: q.UUID})
+	quote := d.author(b, address{Number: q.Number, UUID: q.UUID})
 	quote.Ref = b.ref(q.ID)
 	quote.Text = hub.Clip(hub.StripControl(withMentions(q.Text, q.Mentions)), hub.PreviewBytes)
 	return quote
 }
 
 // author says who wrote what is quoted. In Note to Self that is always us.
-func (d *decoder) author(b body, name string, a address) *hub.Quote {
-	if a == (address{}) {
-		a = addressOf(name)
-	}
+func (d *decoder) author(b body, a address) *hub.Quote {
 	if a.Number != "" && a.UUID != "" {
 		d.people.learn(a, "") // the daemon has put them together, not the sender
 	}
@@ -247,8 +238,7 @@ func (d *decoder) author(b body, name string, a address) *hub.Quote {
 	}
 	x := d.people.find(a)
 	if x == nil {
-		a.UUID = normal(a.UUID)
-		x = newPerson(a, "")
+		x = newPerson(address{Number: a.Number, UUID: normal(a.UUID)}, "")
 	}
 	return &hub.Quote{From: x.id(), Aliases: x.aliases()}
 }

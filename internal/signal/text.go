@@ -52,6 +52,7 @@ const chunkBytes = 2000
 // after a line, else after a word, else between two graphemes. White space at
 // a cut is left out.
 func split(text string, limit int) []string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	var chunks []string
 	for len(text) > limit {
 		end, next := cut(text, limit)
@@ -75,6 +76,7 @@ type place struct{ end, next int }
 func cut(text string, limit int) (end, next int) {
 	var paragraph, line, word, any place
 	state, newlines := -1, 0
+	text = hub.Clip(text, 2*limit) // as far as it matters
 	for rest := text; rest != ""; {
 		var cluster string
 		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)

@@ -24,7 +24,6 @@ type notice struct {
 }
 
 type envelope struct {
-	Source       string       `json:"source"`
 	SourceNumber string       `json:"sourceNumber"`
 	SourceUUID   string       `json:"sourceUuid"`
 	SourceName   string       `json:"sourceName"`
@@ -65,16 +64,14 @@ type syncMessage struct {
 // A sentMessage is what another device of ours has sent: a dataMessage with
 // its destination, or an edit alone.
 type sentMessage struct {
-	Destination string `json:"destination"`
-	Number      string `json:"destinationNumber"`
-	UUID        string `json:"destinationUuid"`
+	Number string `json:"destinationNumber"`
+	UUID   string `json:"destinationUuid"`
 	dataMessage
 	Edit *editMessage `json:"editMessage"`
 }
 
 type quote struct {
 	ID       int64     `json:"id"`
-	Author   string    `json:"author"`
 	Number   string    `json:"authorNumber"`
 	UUID     string    `json:"authorUuid"`
 	Text     string    `json:"text"`
@@ -82,7 +79,6 @@ type quote struct {
 }
 
 type targeted struct {
-	Author string `json:"targetAuthor"`
 	Number string `json:"targetAuthorNumber"`
 	UUID   string `json:"targetAuthorUuid"`
 	Target int64  `json:"targetSentTimestamp"`
