@@ -1,0 +1,5 @@
+//go:build !race
+
+package test
+
+var raceFlags []string
