@@ -45,11 +45,11 @@ type conn struct {
 	heard  atomic.Int64    // when the last line came, in Unix nanoseconds
 	arrive func(arrival)   // is given what comes unasked, in order, by the reader
 	skip   func(why error) // hears of lines that can't be read
+	lastID atomic.Uint64
 
-	mu     sync.Mutex
-	open   map[uint64]*call // guarded by mu; without an answer
-	ended  bool             // guarded by mu; no answers any more
-	lastID uint64           // guarded by mu
+	mu    sync.Mutex
+	open  map[uint64]*call // guarded by mu; without an answer
+	ended bool             // guarded by mu; no answers any more
 }
 
 // A call is a request and the wait for its answer.
@@ -63,19 +63,18 @@ type call struct {
 
 // do sends a request and waits for the answer, until ctx ends. If it returns
 // errLate, late is called once: with the answer, when it comes after all, or
-// with nil when the connection ends. late must not wait for a request.
+// with nil when the connection ends. late must not wait for a request; it may
+// be nil.
 func (n *conn) do(ctx context.Context, method string, p params, late func(*frame)) (frame, error) {
-	c := &call{answer: make(chan frame, 1), late: late}
-	id, err := n.register(c)
+	id := n.lastID.Add(1)
+	line, err := json.Marshal(request{Version: "2.0", ID: id, Method: method, Params: p})
 	if err != nil {
-		return frame{}, err
-	}
-	c.line, err = json.Marshal(request{Version: "2.0", ID: id, Method: method, Params: p})
-	if err != nil {
-		n.drop(id)
 		return frame{}, fmt.Errorf("encode %s: %w: %w", method, errUnsent, err)
 	}
-	c.line = append(c.line, '\n')
+	c := &call{line: append(line, '\n'), answer: make(chan frame, 1), late: late}
+	if err := n.register(id, c); err != nil {
+		return frame{}, err
+	}
 	select {
 	case n.out <- c:
 	case <-ctx.Done():
@@ -91,18 +90,17 @@ func (n *conn) do(ctx context.Context, method string, p params, late func(*frame
 	}
 }
 
-func (n *conn) register(c *call) (uint64, error) {
+func (n *conn) register(id uint64, c *call) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
 	case n.ended:
-		return 0, errUnsent
+		return errUnsent
 	case len(n.open) >= maxOpen:
-		return 0, &hub.Error{Kind: hub.Unavailable, Msg: "too many requests wait for an answer of signal-cli; try again later", Err: errUnsent}
+		return &hub.Error{Kind: hub.Unavailable, Msg: "too many requests wait for an answer of signal-cli; try again later", Err: errUnsent}
 	}
-	n.lastID++
-	n.open[n.lastID] = c
-	return n.lastID, nil
+	n.open[id] = c
+	return nil
 }
 
 // giveUp ends the wait for an answer, unless it has just come.
@@ -119,6 +117,9 @@ func (n *conn) giveUp(id uint64, c *call, why error) (frame, error) {
 		delete(n.open, id) // the writer passes over it
 		c.given = true
 		return frame{}, errUnsent
+	case why == errLate && c.late == nil:
+		delete(n.open, id)
+		return frame{}, errLate
 	case why == errLate && !n.ended:
 		c.given = true
 		return frame{}, errLate
@@ -126,12 +127,6 @@ func (n *conn) giveUp(id uint64, c *call, why error) (frame, error) {
 		delete(n.open, id)
 		return frame{}, errUnanswered
 	}
-}
-
-func (n *conn) drop(id uint64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.open, id)
 }
 
 // write writes requests until ctx ends.

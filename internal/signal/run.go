@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -198,7 +199,11 @@ func (c *Client) take(ctx context.Context, r hub.Receiver, n notice) {
 	}
 	m.ID, m.Time = c.NewID(), c.Now()
 	if _, err := r.Receive(ctx, m); err != nil {
-		c.Log.Warn("message not kept", "platform", ID, "message", m.ID, "err", err)
+		level := slog.LevelError
+		if hub.KindOf(err) == hub.Unavailable {
+			level = slog.LevelDebug // whoever keeps the record has said so, once for all messages
+		}
+		c.Log.Log(ctx, level, "message not kept", "platform", ID, "message", m.ID, "err", err)
 	}
 }
 
@@ -227,7 +232,7 @@ func (c *Client) disconnected(was bool, err error) {
 func ask(ctx context.Context, n *conn, timeout time.Duration, method string, p params, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	f, err := n.do(ctx, method, p, func(*frame) {})
+	f, err := n.do(ctx, method, p, nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
