@@ -100,7 +100,7 @@ func logger(c config.Common, w io.Writer) *slog.Logger {
 	case c.LogFormat == "json":
 		return slog.New(slog.NewJSONHandler(w, options))
 	case isFile && isTerminal(f):
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: c.LogLevel, TimeFormat: "15:04:05.000"}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: c.LogLevel, TimeFormat: "15:04:05.000"}))
 	default:
 		return slog.New(slog.NewTextHandler(w, options))
 	}
