@@ -99,6 +99,7 @@ func (e *engine) initialize(ctx context.Context, req *jsonrpc.Request) (resp *js
 	return resp, result.ProtocolVersion, nil
 }
 
+// close ends the SDK's sessions: it reads from a line until that is closed.
 func (e *engine) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

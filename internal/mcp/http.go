@@ -44,6 +44,7 @@ type Server struct {
 func NewServer(t *Table, v Verbs, version string) *Server {
 	s := &Server{Table: t, Verbs: v}
 	s.engine = &engine{server: newSDK(t, v, version), ctx: t.ctx}
+	t.last = s.engine.close
 	return s
 }
 
@@ -106,12 +107,12 @@ func (t *Table) serve(s *session, last hub.Seq, w http.ResponseWriter) error {
 		out.finish(writeWait)
 		return nil
 	}
-	t.tasks.Go(func() {
+	t.task(func() {
 		out.wait()
 		st.end("closed by its client")
 	})
 	if t.waitsForSeat(s) {
-		t.tasks.Go(func() { t.claimLater(t.ctx, s, st) })
+		t.task(func() { t.claimLater(t.ctx, s, st) })
 	}
 	return nil
 }
@@ -261,6 +262,10 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request, ss *session, re
 		}
 		return hub.Errorf(hub.Limited, "too many requests: wait a moment")
 	}
+	if !s.Table.enter() {
+		return errStopping
+	}
+	defer s.Table.tasks.Done()
 	ctx, done := ss.begin(r.Context(), req)
 	defer done()
 	if req.Method == "tools/call" {
@@ -285,6 +290,8 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request, ss *session, re
 
 // limited is the result of a tool call past the rate limit.
 var limited = json.RawMessage(`{"content":[{"type":"text","text":"Too many calls. Wait a few seconds, then try again."}],"isError":true}`)
+
+var errStopping = hub.Errorf(hub.Unavailable, "the hub is stopping: ask again in a moment")
 
 var errCancelled = errors.New("cancelled by the client")
 

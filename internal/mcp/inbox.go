@@ -92,7 +92,7 @@ func (x *tools) await(ctx context.Context, agent hub.AgentID, wait time.Duration
 		case <-ctx.Done():
 			return nil, false, context.Cause(ctx)
 		case <-x.table.ctx.Done():
-			return nil, false, hub.Errorf(hub.Unavailable, "the hub is stopping: ask again in a moment")
+			return nil, false, errStopping
 		}
 	}
 }

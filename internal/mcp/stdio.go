@@ -157,7 +157,7 @@ func (p *pipe) Close() error { return nil }
 // open begins a stream of the session's events.
 func (p *pipe) open(t *Table, s *session) {
 	st := &stream{session: s, table: t}
-	st.out = &pipeOutlet{pipe: p, again: func() { p.open(t, s) }}
+	st.out = &pipeOutlet{pipe: p, again: func() { t.tasks.Go(func() { p.open(t, s) }) }}
 	st.last.Store(t.Now().UnixMilli())
 	t.attach(s, st, 0)
 }
@@ -174,6 +174,7 @@ func (o *pipeOutlet) write(batch []*event) error {
 		n, err := o.pipe.Write(append(slices.Clip(ev.line), '\n'))
 		o.pipe.off.Add(int64(n))
 		if err != nil {
+			o.closed.Store(true) // for good
 			return err
 		}
 	}
@@ -189,7 +190,7 @@ func (o *pipeOutlet) acknowledged(int64) bool { return true }
 // close begins anew from the record: the pipe itself can't be reopened.
 func (o *pipeOutlet) close() {
 	if o.closed.CompareAndSwap(false, true) {
-		go o.again()
+		o.again()
 	}
 }
 

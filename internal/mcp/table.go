@@ -32,6 +32,7 @@ type Table struct {
 	ctx    context.Context // what tasks run under, until Run has ended
 	stop   context.CancelFunc
 	tasks  sync.WaitGroup // writers and readers of streams, and calls
+	last   func()         // ends what serves calls, once there are none; nil: nothing does
 	proofs proofs
 	wake   chan struct{} // cap 1: there is something for herald to do
 
@@ -115,9 +116,35 @@ func (t *Table) Run(ctx context.Context) error {
 			t.stop()
 			own.Wait()
 			t.tasks.Wait()
+			if t.last != nil {
+				t.last()
+			}
 			return nil
 		}
 	}
+}
+
+// enter counts a task that Run waits for; false once the table closes. The end
+// of the task is tasks.Done.
+func (t *Table) enter() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closing {
+		t.tasks.Add(1)
+	}
+	return !t.closing
+}
+
+// task runs f in a goroutine that Run waits for; not at all once the table
+// closes: by then nothing is left for it to do.
+func (t *Table) task(f func()) {
+	if !t.enter() {
+		return
+	}
+	go func() {
+		defer t.tasks.Done()
+		f()
+	}()
 }
 
 // Present implements [hub.Sessions].
