@@ -2,6 +2,7 @@ package hubtest
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -9,84 +10,92 @@ import (
 	"aldis/internal/hub"
 )
 
-// A Platform is a chat platform without anybody on it: what is sent is
-// remembered and gets the next number as its name. It is a [hub.Platform], a
-// [hub.Receipter] and a [hub.Directory].
+// A Platform is a place where people write, without people. It takes every
+// message, gives it a key, and remembers it. Chats are spelled "+NUMBER" or
+// "group:NAME".
 type Platform struct {
-	// Answer, if not nil, decides what becomes of a message instead.
-	Answer func(m hub.Message, next hub.Ref) (hub.Sent, error)
-
-	// Contacts are the chats that there are.
-	Contacts []hub.Chat
+	Name hub.PlatformID
+	List []hub.Chat // what Chats looks through
 
 	mu       sync.Mutex
+	key      int
 	sent     []hub.Message
-	receipts []hub.Ref
+	receipts []hub.MessageID
+	answer   func(hub.Message) (hub.Sent, error)
 }
 
-// FakeID is what the platform is called.
-const FakeID hub.PlatformID = "fake"
+// NewPlatform returns a platform of that name. Its keys count up from 1001.
+func NewPlatform(name hub.PlatformID) *Platform { return &Platform{Name: name, key: 1000} }
+
+// Answer has f answer what is sent from now on; nil: all goes well again.
+func (p *Platform) Answer(f func(hub.Message) (hub.Sent, error)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answer = f
+}
+
+// Sent returns what was sent, in order, refused messages too.
+func (p *Platform) Sent() []hub.Message {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.sent)
+}
+
+// Receipts returns the messages for which a read receipt was sent, in order.
+func (p *Platform) Receipts() []hub.MessageID {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.receipts)
+}
 
 // ID implements [hub.Platform].
-func (*Platform) ID() hub.PlatformID { return FakeID }
+func (p *Platform) ID() hub.PlatformID { return p.Name }
 
-// Run implements [hub.Platform]: nobody writes. A test calls Receive itself.
-func (*Platform) Run(ctx context.Context, _ hub.Receiver) error { <-ctx.Done(); return nil }
+// Run implements [hub.Platform]. Nobody writes here by themselves.
+func (p *Platform) Run(ctx context.Context, _ hub.Receiver) error {
+	<-ctx.Done()
+	return nil
+}
 
 // Send implements [hub.Platform].
 func (p *Platform) Send(_ context.Context, m hub.Message) (hub.Sent, error) {
 	p.mu.Lock()
 	p.sent = append(p.sent, m)
-	next := hub.Ref{Platform: FakeID, Chat: m.Ref.Chat, Key: strconv.Itoa(len(p.sent))}
+	p.key++
+	key, answer := p.key, p.answer
 	p.mu.Unlock()
-	if p.Answer != nil {
-		return p.Answer(m, next)
+	if answer != nil {
+		return answer(m)
 	}
-	return hub.Sent{Refs: []hub.Ref{next}, Reached: 1}, nil
+	return hub.Sent{Refs: []hub.Ref{{Platform: p.Name, Chat: m.Ref.Chat, Key: strconv.Itoa(key)}}, Reached: 1}, nil
 }
+
+// Chat implements [hub.Platform].
+func (p *Platform) Chat(s string) (hub.ChatID, error) {
+	if strings.HasPrefix(s, "+") || strings.HasPrefix(s, "group:") {
+		return hub.ChatID(s), nil
+	}
+	return "", hub.Errorf(hub.Invalid, "%q is no chat of %s", s, p.Name)
+}
+
+// SameChat implements [hub.Platform].
+func (p *Platform) SameChat(a, b hub.ChatID) bool { return a == b }
 
 // SendReceipt implements [hub.Receipter].
 func (p *Platform) SendReceipt(_ context.Context, m hub.Message) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.receipts = append(p.receipts, m.Ref)
+	p.receipts = append(p.receipts, m.ID)
 	return nil
-}
-
-// Chat implements [hub.Platform]: every id but the empty one will do.
-func (*Platform) Chat(s string) (hub.ChatID, error) {
-	if s == "" {
-		return "", hub.Errorf(hub.Invalid, "the chat id is empty")
-	}
-	return hub.ChatID(s), nil
-}
-
-// SameChat implements [hub.Platform]: "uuid-X" is another name for "X".
-func (*Platform) SameChat(a, b hub.ChatID) bool {
-	return strings.TrimPrefix(string(a), "uuid-") == strings.TrimPrefix(string(b), "uuid-")
 }
 
 // Chats implements [hub.Directory].
 func (p *Platform) Chats(_ context.Context, query string) ([]hub.Chat, error) {
 	var found []hub.Chat
-	for _, c := range p.Contacts {
-		if strings.Contains(c.Name, query) || strings.Contains(string(c.ID), query) {
+	for _, c := range p.List {
+		if strings.Contains(strings.ToLower(c.Name+string(c.ID)), strings.ToLower(query)) {
 			found = append(found, c)
 		}
 	}
 	return found, nil
-}
-
-// Sent returns what was sent, in order.
-func (p *Platform) Sent() []hub.Message {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return append([]hub.Message(nil), p.sent...)
-}
-
-// Receipts returns the messages that a read receipt was sent for, in order.
-func (p *Platform) Receipts() []hub.Ref {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return append([]hub.Ref(nil), p.receipts...)
 }
