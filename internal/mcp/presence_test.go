@@ -1,0 +1,117 @@
+package mcp_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The words of INTERFACE: live, away for 15 s, then deaf or gone; pull without
+// a stream.
+func TestPresenceFollowsTheStreamAndTheCalls(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		c := h.mailbox("alice")
+		want := func(when, state string, present bool) {
+			t.Helper()
+			if got := h.states("alice"); !slices.Equal(got, []string{state}) {
+				t.Errorf("%s: %v, want %s", when, got, state)
+			}
+			if got := h.table.Present("alice"); got != present {
+				t.Errorf("%s: present %v, want %v", when, got, present)
+			}
+			if got := slices.Contains(h.table.Everybody(), "alice"); got != present {
+				t.Errorf("%s: among everybody %v, want %v", when, got, present)
+			}
+		}
+		want("initialize alone", "new", false)
+
+		c.Tool("inbox", map[string]any{})
+		want("a call before any stream", "pull", true)
+		pass(59 * time.Second)
+		want("59 s after the call", "pull", true)
+		pass(2 * time.Second)
+		want("61 s after the call", "gone", false)
+
+		s := c.Open("")
+		pass(0)
+		want("stream open", "live", true)
+		pass(10 * time.Minute)
+		want("stream open for long", "live", true)
+		s.Close()
+		pass(0)
+		want("stream closed", "away", true)
+		pass(14 * time.Second)
+		want("14 s without a stream", "away", true)
+		pass(2 * time.Second)
+		want("16 s without a stream", "gone", false)
+
+		c.Tool("inbox", map[string]any{})
+		want("a call after a lost stream", "deaf", true)
+		pass(61 * time.Second)
+		want("61 s after that call", "gone", false)
+
+		go c.Tool("inbox", map[string]any{"wait_seconds": 50})
+		pass(45 * time.Second)
+		want("inbox waits", "deaf", true)
+		pass(60 * time.Second)
+		want("55 s after it ended", "deaf", true)
+		pass(10 * time.Second)
+		want("65 s after it ended", "gone", false)
+
+		s = c.Open("")
+		pass(0)
+		want("stream open again", "live", true)
+		if a := c.Do(t.Context(), "DELETE", ""); a.Status != 204 {
+			t.Errorf("DELETE: %d", a.Status)
+		}
+		if !s.Ended(time.Second) {
+			t.Error("the stream of a deleted session is open")
+		}
+		pass(0)
+		if h.table.Present("alice") {
+			t.Error("present after DELETE")
+		}
+	})
+}
+
+func TestPresenceIsToldOncePerChange(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		told := func(when string, want ...string) {
+			t.Helper()
+			pass(0)
+			if d := cmp.Diff(want, h.presence.took()); d != "" {
+				t.Errorf("%s (-want +got):\n%s", when, d)
+			}
+		}
+		c, other := h.mailbox("alice"), h.mailbox("alice")
+		told("initialize")
+		s := c.Open("")
+		told("first stream", "arrived alice")
+		other.Open("")
+		told("a second session")
+		s.Close()
+		pass(20 * time.Second)
+		told("one of two gone")
+		other.Do(t.Context(), "DELETE", "")
+		told("the other deleted", "departed alice")
+		c.Open(s.LastID())
+		told("back", "arrived alice")
+	})
+}
+
+func TestSessionIsForgottenInMemoryAndFoundInTheRecord(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		c := h.mailbox("alice")
+		s := c.Open("")
+		s.Close()
+		pass(3 * time.Hour)
+		if got := h.states("alice"); got != nil {
+			t.Errorf("in memory after 3 h: %v", got)
+		}
+		if s := c.Open(""); s.Status != 200 {
+			t.Errorf("GET of a forgotten session: %d", s.Status)
+		}
+	})
+}
