@@ -42,7 +42,7 @@ type Client struct {
 	Account  string // our number (E.164) or UUID; empty: the operator's
 	Operator string // number or UUID of the person whose other names are asked for at the start; may be empty
 
-	AttachmentsDir  string   // where the daemon keeps received files; empty: where signal-cli does by itself
+	AttachmentsDir  string   // where the daemon keeps received files; empty: not on this machine
 	AttachmentRoots []string // folders that files to send may come from; empty: none are sent
 	SpoolDir        string   // for copies of files on their way out; empty: the system's
 
@@ -51,11 +51,12 @@ type Client struct {
 	NewID       func() hub.MessageID
 	Now         func() time.Time
 
-	once   sync.Once
-	people *people
-	queue  chan arrival                            // what was read, in order
-	known  chan struct{}                           // closed once we know our own number, if the daemon does
-	dial   func(context.Context) (net.Conn, error) // tests have their own
+	once       sync.Once // for setup
+	introduced sync.Once // for closing known
+	people     *people
+	queue      chan arrival                            // what was read, in order
+	known      chan struct{}                           // closed once we know our own number, if the daemon does
+	dial       func(context.Context) (net.Conn, error) // tests have their own
 
 	dropped [reasons]atomic.Uint64 // notices, by reason
 	skipped atomic.Uint64          // lines
@@ -65,7 +66,6 @@ type Client struct {
 	conn   *conn              // guarded by mu; nil when not connected
 	report hub.PlatformReport // guarded by mu; as far as the connection goes
 	sole   bool               // guarded by mu; the daemon has one account
-	knows  bool               // guarded by mu; known is closed
 	pause  pause              // guarded by mu
 }
 
@@ -96,7 +96,6 @@ func (c *Client) setup() {
 	c.once.Do(func() {
 		c.Address = cmp.Or(c.Address, defaultAddress)
 		c.Account = cmp.Or(c.Account, c.Operator)
-		c.AttachmentsDir = cmp.Or(c.AttachmentsDir, attachmentsDir())
 		c.SendTimeout = cmp.Or(c.SendTimeout, defaultSendTimeout)
 		if c.Log == nil {
 			c.Log = slog.New(slog.DiscardHandler)

@@ -245,16 +245,3 @@ func (c *Client) cleanSpool() {
 		}
 	}
 }
-
-// attachmentsDir is where signal-cli keeps received files by itself.
-func attachmentsDir() string {
-	base := os.Getenv("XDG_DATA_HOME")
-	if base == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return ""
-		}
-		base = filepath.Join(home, ".local", "share")
-	}
-	return filepath.Join(base, "signal-cli", "attachments")
-}

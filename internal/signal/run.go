@@ -46,7 +46,7 @@ func (c *Client) Run(ctx context.Context, r hub.Receiver) error {
 		c.disconnected(ready, err)
 		wait(ctx, pauses.NextBackOff())
 	}
-	c.introduced()
+	c.introduce()
 	close(c.queue)
 	wg.Wait()
 	return nil
@@ -119,19 +119,12 @@ func (c *Client) greet(ctx context.Context, n *conn) error {
 	if c.people.me().Number == "" {
 		c.findNumber(ctx, n)
 	}
-	c.introduced()
+	c.introduce()
 	return nil
 }
 
-// introduced lets notices be taken in: before, we could not tell ours.
-func (c *Client) introduced() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.knows {
-		c.knows = true
-		close(c.known)
-	}
-}
+// introduce lets notices be taken in: before, we could not tell ours.
+func (c *Client) introduce() { c.introduced.Do(func() { close(c.known) }) }
 
 // keepAlive pings the daemon when it is silent, and ends when that stays
 // without an answer. Any line is a sign of life, and so is a full queue: then
