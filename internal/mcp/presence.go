@@ -34,7 +34,9 @@ func (t *Table) attach(s *session, st *stream, last hub.Seq) (ok bool) {
 		t.handOver(s, last)
 		t.mu.Lock()
 	}
-	st.replay = t.delivered
+	if s.receives() { // else there is nothing to catch up with: it is another's
+		st.replay = t.delivered
+	}
 	s.mu.Lock()
 	old := s.stream
 	s.stream, s.queue, s.queued = st, nil, 0
