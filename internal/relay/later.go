@@ -194,7 +194,7 @@ func (r *Relay) settle(ctx context.Context) {
 		}
 		receipts, err := r.Record.Settle(ctx, list)
 		if err != nil {
-			if hub.KindOf(err) != hub.Unavailable {
+			if hub.KindOf(err) != hub.Unavailable && ctx.Err() == nil {
 				r.Log.Error("settle", "err", err)
 				list = nil
 			}
