@@ -79,15 +79,20 @@ func (h *hub) connectAs(o agentOptions) *agent {
 	if o.deaf {
 		return a
 	}
-	ctx, leave := context.WithCancel(context.Background())
-	a.leave = leave
-	a.left.Go(func() { a.listen(ctx) })
+	a.join()
 	h.t.Cleanup(a.disconnect)
 	eventually(h.t, "the stream opens", func() bool { a.mu.Lock(); defer a.mu.Unlock(); return a.opened > 0 })
 	if name := o.header + o.label; name != "" {
 		h.awaitPresence(name, true)
 	}
 	return a
+}
+
+// join opens the stream, and keeps it open.
+func (a *agent) join() {
+	ctx, leave := context.WithCancel(context.Background())
+	a.leave = leave
+	a.left.Go(func() { a.listen(ctx) })
 }
 
 // disconnect closes the stream, as a client that ends does.
