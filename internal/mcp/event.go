@@ -50,7 +50,7 @@ func (v view) params(o hub.Offer) channelParams {
 	meta := make(map[string]string, 16)
 	set := func(key, value string) {
 		if value != "" {
-			meta[key] = harmless(hub.Clip(value, hub.MetaValueBytes))
+			meta[key] = hub.Clip(harmless(value), hub.MetaValueBytes) // it makes words longer
 		}
 	}
 	set("id", string(m.ID))
