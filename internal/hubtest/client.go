@@ -101,6 +101,8 @@ func (c *Client) request(method, body string, header ...string) *http.Request {
 			r.Header.Del(pairs[i])
 		case pairs[i] == "Host":
 			r.Host = pairs[i+1]
+		case pairs[i] == "Transfer-Encoding":
+			r.TransferEncoding, r.ContentLength = []string{pairs[i+1]}, -1
 		default:
 			r.Header.Set(pairs[i], pairs[i+1])
 		}
