@@ -164,8 +164,9 @@ type Record interface {
 	// Undecided returns, in order, the messages that wait for a decision.
 	Undecided(ctx context.Context) ([]Message, error)
 
-	// DueReceipts returns the messages whose receipt is due and not yet sent.
-	DueReceipts(ctx context.Context) ([]Message, error)
+	// DueReceipts returns the oldest messages whose receipt is due and not
+	// yet sent, at most limit.
+	DueReceipts(ctx context.Context, limit int) ([]Message, error)
 
 	// Find returns the messages, newest first, that the platform calls key,
 	// in whatever chat, each with the agents that were to get it.

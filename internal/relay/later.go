@@ -15,6 +15,8 @@ const (
 	unsavedEvery = 5 * time.Second
 	receiptEvery = time.Minute
 	receiptWait  = 30 * time.Second
+	receiptPage  = 64
+	settleAfter  = 20 * time.Millisecond // so that many settlements go into one transaction
 )
 
 // decideLater decides, in order, what had to wait: for somebody to be present,
@@ -189,6 +191,7 @@ func (s *settler) take() []hub.Settlement {
 func (r *Relay) settle(ctx context.Context) {
 	var list []hub.Settlement
 	every(ctx, time.Second, r.settler.wake, func() {
+		pause(ctx, settleAfter)
 		if list = append(list, r.settler.take()...); len(list) == 0 {
 			return
 		}
@@ -215,13 +218,17 @@ func (r *Relay) settle(ctx context.Context) {
 // sendReceipts sends the read receipts that are due. The record is their queue.
 func (r *Relay) sendReceipts(ctx context.Context) {
 	every(ctx, receiptEvery, r.receipts, func() {
-		due, err := r.Record.DueReceipts(ctx)
-		if err != nil {
-			r.Log.Error("look for receipts", "err", err)
-			return
-		}
-		for _, m := range due {
-			if !r.sendReceipt(ctx, m) {
+		for {
+			due, err := r.Record.DueReceipts(ctx, receiptPage)
+			if err != nil && ctx.Err() == nil {
+				r.Log.Error("look for receipts", "err", err)
+			}
+			for _, m := range due {
+				if !r.sendReceipt(ctx, m) {
+					return
+				}
+			}
+			if len(due) < receiptPage {
 				return
 			}
 		}
@@ -233,10 +240,10 @@ func (r *Relay) sendReceipts(ctx context.Context) {
 func (r *Relay) sendReceipt(ctx context.Context, m hub.Message) bool {
 	p, ok := r.platformOf(m.Ref.Platform).(hub.Receipter)
 	if ok {
-		ctx, cancel := context.WithTimeout(ctx, receiptWait)
-		err := p.SendReceipt(ctx, m)
+		within, cancel := context.WithTimeout(ctx, receiptWait)
+		err := p.SendReceipt(within, m)
 		cancel()
-		if hub.KindOf(err) == hub.Unavailable || ctx.Err() != nil {
+		if k := hub.KindOf(err); err != nil && (k == hub.Unavailable || k == hub.Limited || ctx.Err() != nil) {
 			return false
 		}
 		if err != nil {

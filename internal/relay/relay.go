@@ -135,6 +135,15 @@ func every(ctx context.Context, d time.Duration, wake <-chan struct{}, f func())
 	}
 }
 
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
 // platform returns the platform that understands a chat id as a caller spells
 // it, and the id as the platform does.
 func (r *Relay) platform(spelled hub.ChatID) (hub.Platform, hub.ChatID, error) {

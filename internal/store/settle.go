@@ -138,9 +138,9 @@ func (s *Store) ReceiptSent(ctx context.Context, id hub.MessageID) error {
 }
 
 // DueReceipts implements [hub.Record]. The oldest come first.
-func (s *Store) DueReceipts(ctx context.Context) ([]hub.Message, error) {
+func (s *Store) DueReceipts(ctx context.Context, limit int) ([]hub.Message, error) {
 	return read(ctx, s, func(ctx context.Context, q querier) ([]hub.Message, error) {
-		return all(ctx, q, scanMessage, "SELECT body FROM messages WHERE receipt = 2 ORDER BY seq")
+		return all(ctx, q, scanMessage, "SELECT body FROM messages WHERE receipt = 2 ORDER BY seq LIMIT $1", limit)
 	})
 }
 

@@ -71,11 +71,11 @@ func TestReceiptIsDueOnce(t *testing.T) {
 		must(t, err)
 		expect(t, "unknown", unknown, []hub.MessageID{"nonsense"})
 
-		due, err := s.DueReceipts(t.Context())
+		due, err := s.DueReceipts(t.Context(), 10)
 		must(t, err)
 		expect(t, "due", due, []hub.Message{person(1), person(2)})
 		must(t, s.ReceiptSent(t.Context(), "p1"))
-		due, err = s.DueReceipts(t.Context())
+		due, err = s.DueReceipts(t.Context(), 10)
 		must(t, err)
 		expect(t, "due then", due, []hub.Message{person(2)})
 	})

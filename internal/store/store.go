@@ -108,10 +108,4 @@ func (s *Store) Close() error {
 // Last implements [hub.Mail].
 func (s *Store) Last() hub.Seq { return hub.Seq(s.last.Load()) }
 
-// Check writes to the record, and fails with Unavailable if that can't be
-// done: it tells when a full disk is no more.
-func (s *Store) Check(ctx context.Context) error {
-	return s.change(ctx, func(tx *txn) error { return tx.reserve() })
-}
-
 func micros(t time.Time) int64 { return t.UnixMicro() }
