@@ -1,9 +1,9 @@
 package mcp
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,14 +20,8 @@ const methodChannel = "notifications/claude/channel"
 
 // channelParams are the params of notifications/claude/channel.
 type channelParams struct {
-	Content string            `json:"content"`
-	Meta    map[string]string `json:"meta"`
-}
-
-type channelEvent struct {
-	JSONRPC string        `json:"jsonrpc"`
-	Method  string        `json:"method"`
-	Params  channelParams `json:"params"`
+	Content string `json:"content"`
+	Meta    meta   `json:"meta"`
 }
 
 // A view says how much of the hub a session hears of: a channel for one agent
@@ -36,86 +30,81 @@ type view struct{ routes bool }
 
 // render returns o as one line of JSON-RPC.
 func (v view) render(o hub.Offer) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(channelEvent{"2.0", methodChannel, v.params(o)}); err != nil {
-		panic(err) // strings and maps of strings always encode
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	p := v.params(o)
+	b := make([]byte, 0, 512+len(p.Content))
+	b = append(b, `{"jsonrpc":"2.0","method":"`+methodChannel+`","params":{"content":`...)
+	b = appendString(b, p.Content)
+	b = append(b, `,"meta":`...)
+	b = p.Meta.append(b)
+	return append(b, "}}"...)
 }
 
 func (v view) params(o hub.Offer) channelParams {
 	m := o.Message
-	meta := make(map[string]string, 16)
-	set := func(key, value string) {
-		if value != "" {
-			meta[key] = hub.Clip(harmless(value), hub.MetaValueBytes) // it makes words longer
-		}
-	}
-	set("id", string(m.ID))
-	set("ts", m.Time.UTC().Format(time.RFC3339Nano))
+	meta := make(meta, 0, hub.MetaKeys)
+	meta.set("id", string(m.ID))
+	meta.set("ts", m.Time.UTC().Format(time.RFC3339Nano))
 	if m.Via == hub.ViaPlatform {
-		platformMeta(m, set)
+		platformMeta(m, &meta)
 	} else {
-		set("source", string(m.Agent))
-		set("from", string(m.Agent))
+		meta.set("source", string(m.Agent))
+		meta.set("from", string(m.Agent))
 	}
 	if v.routes && o.Decision.Status != "" {
-		set("route_status", string(o.Decision.Status))
+		meta.set("route_status", string(o.Decision.Status))
 		if o.Decision.Status != hub.Routed {
-			set("routed_agent", string(o.Decision.Meant))
+			meta.set("routed_agent", string(o.Decision.Meant))
 		}
 	}
-	for k, val := range m.Meta {
-		if _, taken := meta[k]; !taken && len(meta) < hub.MetaKeys {
-			set(k, val)
+	for _, k := range slices.Sorted(maps.Keys(m.Meta)) {
+		if len(meta) < hub.MetaKeys && !meta.has(k) {
+			meta.set(k, m.Meta[k])
 		}
 	}
 	return channelParams{Content: content(m), Meta: meta}
 }
 
-func platformMeta(m hub.Message, set func(key, value string)) {
-	set("platform", string(m.Ref.Platform))
-	set("chat_id", string(m.Ref.Chat))
-	set("message_id", m.Ref.Key)
-	set("timestamp", m.Ref.Key)
-	set("sender", string(m.From.ID))
-	set("sender_name", hub.OneLine(m.From.Name, hub.PreviewBytes))
-	set("group", m.Group)
+func platformMeta(m hub.Message, meta *meta) {
+	meta.set("platform", string(m.Ref.Platform))
+	meta.set("chat_id", string(m.Ref.Chat))
+	meta.set("message_id", m.Ref.Key)
+	meta.set("timestamp", m.Ref.Key)
+	meta.set("sender", string(m.From.ID))
+	meta.set("sender_name", hub.OneLine(m.From.Name, hub.PreviewBytes))
+	meta.set("group", m.Group)
 	if q := m.Quote; q != nil {
-		quoteMeta(m, *q, set)
+		quoteMeta(m, *q, meta)
 	}
 	switch m.Kind {
 	case hub.Edit:
-		set("edited", m.Target.Key)
+		meta.set("edited", m.Target.Key)
 	case hub.Deletion:
-		set("deleted", m.Target.Key)
+		meta.set("deleted", m.Target.Key)
 	}
 	for i, a := range m.Attachments {
 		if i == attachmentKeys-1 && len(m.Attachments) > attachmentKeys {
-			set(fmt.Sprintf("attachment_%d", attachmentKeys), fmt.Sprintf("and %d more", len(m.Attachments)-i))
+			meta.set(fmt.Sprintf("attachment_%d", attachmentKeys), fmt.Sprintf("and %d more", len(m.Attachments)-i))
 			break
 		}
-		set(fmt.Sprintf("attachment_%d", i+1), attachment(a))
+		meta.set(fmt.Sprintf("attachment_%d", i+1), attachment(a))
 	}
 }
 
-func quoteMeta(m hub.Message, q hub.Quote, set func(key, value string)) {
+func quoteMeta(m hub.Message, q hub.Quote, meta *meta) {
 	text := hub.Clip(q.Text, hub.PreviewBytes)
 	if q.Untrusted {
 		text = hub.OneLine(text, hub.PreviewBytes)
-		set("in_reply_to_untrusted", "true")
+		meta.set("in_reply_to_untrusted", "true")
 	}
-	set("in_reply_to_timestamp", q.Ref.Key)
-	set("in_reply_to_author", string(q.From))
-	set("in_reply_to_text", text)
+	meta.set("in_reply_to_timestamp", q.Ref.Key)
+	meta.set("in_reply_to_author", string(q.From))
+	meta.set("in_reply_to_text", text)
 	if m.Kind == hub.Reaction {
-		set("reaction", m.Text)
-		set("reaction_target_timestamp", q.Ref.Key)
-		set("reaction_target_author", string(q.From))
+		meta.set("reaction", m.Text)
+		meta.set("reaction_target_timestamp", q.Ref.Key)
+		meta.set("reaction_target_author", string(q.From))
 		if m.Removed {
-			set("reaction_removed", "true")
+			meta.set("reaction_removed", "true")
 		}
 	}
 }
@@ -164,7 +153,7 @@ func content(m hub.Message) string {
 	case hub.Deletion:
 		return fmt.Sprintf("[message %s was deleted]", m.Target.Key)
 	}
-	text := harmless(m.Text)
+	text := harmless(strings.ToValidUTF8(m.Text, "\uFFFD"))
 	switch {
 	case text == "" && len(m.Attachments) > 0:
 		return "[attachment]"
