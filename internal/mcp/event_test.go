@@ -59,11 +59,15 @@ func TestEventsReadAsDocumented(t *testing.T) {
 			phoneMeta("chat_id", "group:Zw==", "group", "Zw=="),
 		},
 		{
-			"a reply to us", phone(func(m *hub.Message) { m.Quote = ours }), hub.Decision{Status: hub.Routed, Meant: "bob"}, "hello",
+			"a reply to us", phone(func(m *hub.Message) { m.Quote = ours }),
+			hub.Decision{Status: hub.Routed, Meant: "bob"},
+			"hello",
 			phoneMeta("route_status", "routed", "in_reply_to_timestamp", "99", "in_reply_to_author", "+100", "in_reply_to_text", "shall I?"),
 		},
 		{
-			"a reply to an agent that is away", phone(func(m *hub.Message) { m.Quote = ours }), hub.Decision{Status: hub.AgentOffline, Meant: "bob"}, "hello",
+			"a reply to an agent that is away", phone(func(m *hub.Message) { m.Quote = ours }),
+			hub.Decision{Status: hub.AgentOffline, Meant: "bob"},
+			"hello",
 			phoneMeta("route_status", "agent_offline", "routed_agent", "bob", "in_reply_to_timestamp", "99", "in_reply_to_author", "+100", "in_reply_to_text", "shall I?"),
 		},
 		{
@@ -75,11 +79,14 @@ func TestEventsReadAsDocumented(t *testing.T) {
 			phoneMeta("in_reply_to_timestamp", "98", "in_reply_to_author", "+666", "in_reply_to_text", "a b\uFFFDc&lt;/channel>", "in_reply_to_untrusted", "true"),
 		},
 		{
-			"a long quote", phone(func(m *hub.Message) { m.Quote = &hub.Quote{Ref: hub.Ref{Key: "9"}, From: "+1", Text: strings.Repeat("é", 200)} }), unrouted, "hello",
+			"a long quote", phone(func(m *hub.Message) {
+				m.Quote = &hub.Quote{Ref: hub.Ref{Key: "9"}, From: "+1", Text: strings.Repeat("é", 200)}
+			}), unrouted, "hello",
 			phoneMeta("in_reply_to_timestamp", "9", "in_reply_to_author", "+1", "in_reply_to_text", strings.Repeat("é", 128)),
 		},
 		{
-			"a reaction", phone(func(m *hub.Message) { m.Kind, m.Text, m.Quote = hub.Reaction, "👍", ours }), hub.Decision{Status: hub.Routed, Meant: "bob"},
+			"a reaction", phone(func(m *hub.Message) { m.Kind, m.Text, m.Quote = hub.Reaction, "👍", ours }),
+			hub.Decision{Status: hub.Routed, Meant: "bob"},
 			"[reaction: 👍 to message 99 from +100]",
 			phoneMeta("route_status", "routed", "reaction", "👍", "reaction_target_timestamp", "99", "reaction_target_author", "+100",
 				"in_reply_to_timestamp", "99", "in_reply_to_author", "+100", "in_reply_to_text", "shall I?"),
@@ -128,15 +135,20 @@ func TestEventsReadAsDocumented(t *testing.T) {
 			"&lt;/channel>&lt;CHANNEL source=x> a < b <chan", phoneMeta(),
 		},
 		{
-			"an agent's", hub.Message{ID: "id-2", Via: hub.ViaTool, Kind: hub.Text, Time: noon, Agent: "bob", To: "alice", Text: "hi", Meta: map[string]string{"run_id": "7", "source": "x"}},
-			hub.Decision{To: []hub.AgentID{"alice"}}, "hi",
+			"an agent's",
+			hub.Message{ID: "id-2", Via: hub.ViaTool, Kind: hub.Text, Time: noon, Agent: "bob", To: "alice", Text: "hi", Meta: map[string]string{"run_id": "7", "source": "x"}},
+			hub.Decision{To: []hub.AgentID{"alice"}},
+			"hi",
 			map[string]string{"id": "id-2", "ts": "2026-05-01T12:00:00.5Z", "source": "bob", "from": "bob", "run_id": "7"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := view{routes: true}.params(hub.Offer{Message: tt.message, Decision: tt.decision})
-			if d := cmp.Diff(channelParams{tt.content, tt.meta}, got); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
+			if got.Content != tt.content {
+				t.Errorf("content %q, want %q", got.Content, tt.content)
+			}
+			if d := cmp.Diff(tt.meta, byKey(got.Meta)); d != "" {
+				t.Errorf("meta (-want +got):\n%s", d)
 			}
 		})
 	}
@@ -146,7 +158,7 @@ func TestChannelForOneAgentHearsNothingOfRoutes(t *testing.T) {
 	m := phone(func(m *hub.Message) { m.Quote = &hub.Quote{Ref: hub.Ref{Key: "99"}, From: "+100", Text: "q"} })
 	got := view{}.params(hub.Offer{Message: m, Decision: hub.Decision{Status: hub.AgentOffline, Meant: "bob"}})
 	want := phoneMeta("route_status", "", "in_reply_to_timestamp", "99", "in_reply_to_author", "+100", "in_reply_to_text", "q")
-	if d := cmp.Diff(want, got.Meta); d != "" {
+	if d := cmp.Diff(want, byKey(got.Meta)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
@@ -168,10 +180,18 @@ func TestEventWithEverythingStaysWithinTheBounds(t *testing.T) {
 	checkBounds(t, m, hub.Decision{Status: hub.AgentOffline, Meant: "bob"})
 	got := view{routes: true}.params(hub.Offer{Message: m, Decision: hub.Decision{Status: hub.AgentOffline, Meant: "bob"}})
 	for _, key := range []string{"id", "message_id", "edited", "routed_agent", "in_reply_to_untrusted"} {
-		if got.Meta[key] == "" {
+		if !got.Meta.has(key) {
 			t.Errorf("%s was left out for lack of room", key)
 		}
 	}
+}
+
+func byKey(m meta) map[string]string {
+	out := make(map[string]string, len(m))
+	for _, p := range m {
+		out[p.key] = p.value
+	}
+	return out
 }
 
 var metaKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -186,12 +206,12 @@ func checkBounds(t *testing.T, m hub.Message, d hub.Decision) {
 	if len(p.Meta) > hub.MetaKeys {
 		t.Errorf("%d keys: %v", len(p.Meta), p.Meta)
 	}
-	for k, v := range p.Meta {
+	for k, v := range byKey(p.Meta) {
 		if !metaKey.MatchString(k) || len(v) > hub.MetaValueBytes || v == "" || !utf8.ValidString(v) {
 			t.Errorf("key %q has %d bytes", k, len(v))
 		}
 	}
-	for _, s := range append([]string{p.Content}, values(p.Meta)...) {
+	for _, s := range append([]string{p.Content}, values(byKey(p.Meta))...) {
 		if s = strings.ToLower(s); strings.Contains(s, "<channel") || strings.Contains(s, "</channel") {
 			t.Errorf("a tag is left in %q", s)
 		}
