@@ -109,8 +109,14 @@ type Presence interface {
 	// session that could be pushed them: they are to be offered again.
 	Orphaned(ctx context.Context, agent AgentID, last Seq)
 
-	// Settled is called when a session has been written or handed something.
+	// Settled is called when a session has been written or handed something
+	// on its stream. It does not wait for the record.
 	Settled(s Settlement)
+
+	// Handed is called when a session has been handed something in another
+	// way, and returns when that is in the record: a stream that is opened
+	// next must not bring it again.
+	Handed(ctx context.Context, ss []Settlement)
 }
 
 // Record is the hub's memory of messages, as package relay writes it.

@@ -314,7 +314,8 @@ func (p *presence) Orphaned(ctx context.Context, agent hub.AgentID, last hub.Seq
 	p.relay.Orphaned(ctx, agent, last)
 }
 
-func (p *presence) Settled(s hub.Settlement) { p.relay.Settled(s) }
+func (p *presence) Settled(s hub.Settlement)                        { p.relay.Settled(s) }
+func (p *presence) Handed(ctx context.Context, ss []hub.Settlement) { p.relay.Handed(ctx, ss) }
 
 // A pipeListener accepts connections that are pipes: their ends wait in
 // virtual time.

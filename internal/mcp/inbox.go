@@ -100,14 +100,16 @@ func (x *tools) await(ctx context.Context, agent hub.AgentID, wait time.Duration
 // handedByInbox notes that an answer with mail was written to s.
 func (t *Table) handedByInbox(s *session, mail []hub.Mailed) {
 	var ids []hub.MessageID
+	var ss []hub.Settlement
 	for _, o := range mail {
 		ids = append(ids, o.Message.ID)
-		t.Presence.Settled(hub.Settlement{
+		ss = append(ss, hub.Settlement{
 			Agent: s.saved.Agent, Session: s.saved.ID, Message: o.Message.ID, First: o.Seq, Last: o.Seq,
 			State: hub.HandedOver, OutOfTurn: true,
 		})
 	}
 	s.withdraw(ids)
+	t.Presence.Handed(t.ctx, ss)
 }
 
 type getArgs struct {

@@ -144,6 +144,18 @@ func (r *Relay) decideAgain(ctx context.Context, agent hub.AgentID, o hub.Loose)
 // Settled implements [hub.Presence].
 func (r *Relay) Settled(s hub.Settlement) { r.settler.add(s) }
 
+// Handed implements [hub.Presence].
+func (r *Relay) Handed(ctx context.Context, ss []hub.Settlement) {
+	receipts, err := r.Record.Settle(ctx, ss)
+	if err != nil {
+		r.Log.Error("settle", "err", err)
+		return
+	}
+	if receipts {
+		nudge(r.receipts)
+	}
+}
+
 // A settler collects settlements, so that many go into one transaction. It is
 // bounded by the number of sessions: what follows on in one session is merged.
 type settler struct {
