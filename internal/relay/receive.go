@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"aldis/internal/gate"
 	"aldis/internal/hub"
@@ -100,27 +101,31 @@ func (r *Relay) receiveAddressed(ctx context.Context, m hub.Message) (hub.Receip
 	if real, ok := r.Aliases[m.To]; ok {
 		m.To = real
 	}
-	d := hub.Decision{}
-	switch {
-	case m.To == "":
-		for _, agent := range r.Sessions.Everybody() {
-			if agent != m.Agent {
-				d.To = append(d.To, agent)
-			}
-		}
-		return r.offer(ctx, m, d)
-	default:
-		known, err := r.isKnown(ctx, m.To)
-		if err != nil {
-			return hub.Receipt{}, err
-		}
-		if known {
-			d.To, d.Hold = []hub.AgentID{m.To}, !r.Sessions.Present(m.To)
-		}
-		receipt, err := r.offer(ctx, m, d)
-		receipt.Known = known
+	if m.To == "" {
+		others := func(a hub.AgentID) bool { return a == m.Agent }
+		return r.offer(ctx, m, hub.Decision{To: slices.DeleteFunc(r.Sessions.Everybody(), others)})
+	}
+	known, err := r.isKnown(ctx, m.To)
+	if err != nil {
+		return hub.Receipt{}, err
+	}
+	if !known {
+		return r.offerNobody(ctx, m)
+	}
+	return r.offer(ctx, m, hub.Decision{To: []hub.AgentID{m.To}, Hold: !r.Sessions.Present(m.To)})
+}
+
+// offerNobody records a message to a name that no agent ever had.
+func (r *Relay) offerNobody(ctx context.Context, m hub.Message) (hub.Receipt, error) {
+	receipt, err := r.offer(ctx, m, hub.Decision{})
+	receipt.Known = false
+	if err != nil {
 		return receipt, err
 	}
+	if err := r.Record.Outcome(ctx, m.ID, hub.Sent{}, hub.Errorf(hub.NotFound, "no agent of that name")); err != nil {
+		r.Log.Error("record what became of a message", "message", m.ID, "err", err)
+	}
+	return receipt, nil
 }
 
 // isKnown reports whether there was ever an agent of that name.
@@ -155,14 +160,7 @@ func (r *Relay) origin(ctx context.Context, m hub.Message) *hub.Decision {
 
 func samePerson(a, b hub.Sender) bool {
 	names := append([]hub.SenderID{b.ID}, b.Aliases...)
-	for _, x := range append([]hub.SenderID{a.ID}, a.Aliases...) {
-		for _, y := range names {
-			if x == y {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.Contains(names, a.ID) || slices.ContainsFunc(a.Aliases, func(x hub.SenderID) bool { return slices.Contains(names, x) })
 }
 
 // find returns the newest message of a chat that its platform calls key.

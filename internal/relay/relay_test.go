@@ -457,6 +457,12 @@ func TestMailForAnAgent(t *testing.T) {
 				if r.Known != tt.known || r.Sessions != tt.sessions || r.Decision.Hold != tt.held {
 					t.Errorf("receipt %+v", r)
 				}
+				if !tt.known {
+					fate, err := f.store.Fate(f.t.Context(), "", r.ID)
+					if err != nil || len(fate) != 1 || fate[0].State != hub.Failed {
+						t.Errorf("its fate is %v (%v), want one failure", fate, err)
+					}
+				}
 				if !tt.held {
 					return
 				}
