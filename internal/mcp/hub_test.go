@@ -151,9 +151,10 @@ func inBubble(t *testing.T, f func(t *testing.T, h *testHub)) {
 	})
 }
 
-// pass lets virtual time pass, and all settle.
+// pass lets virtual time pass, and all settle: the relay writes settlements
+// down a moment later.
 func pass(d time.Duration) {
-	time.Sleep(d)
+	time.Sleep(d + 30*time.Millisecond)
 	synctest.Wait()
 }
 

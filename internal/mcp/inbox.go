@@ -108,7 +108,7 @@ func (t *Table) handedByInbox(s *session, mail []hub.Mailed) {
 			State: hub.HandedOver, OutOfTurn: true,
 		})
 	}
-	s.withdraw(ids)
+	s.handOut(ids)
 	t.Presence.Handed(t.ctx, ss)
 }
 

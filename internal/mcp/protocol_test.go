@@ -29,7 +29,9 @@ func TestInitializeAgreesOnAVersionThatHasAStream(t *testing.T) {
 	} {
 		c := h.client()
 		c.Version = tt.asked
-		var v struct{ Result struct{ ProtocolVersion string } }
+		var v struct {
+			Result struct{ ProtocolVersion string }
+		}
 		if err := json.Unmarshal(c.Initialize().Body, &v); err != nil {
 			t.Fatal(err)
 		}

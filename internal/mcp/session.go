@@ -59,6 +59,7 @@ type session struct {
 	cursor hub.Seq // handed over up to here
 	queue  []*event
 	queued int                                // bytes in queue
+	handed []hub.MessageID                    // by inbox, the last ones: the record may not know yet
 	cancel map[string]context.CancelCauseFunc // running calls by the client's request id
 }
 
@@ -92,7 +93,7 @@ func (s *session) offer(ev *event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.stream
-	if st == nil || s.sentAs(ev.was) {
+	if st == nil || s.sentAs(ev.was) || slices.Contains(s.handed, ev.id) {
 		return
 	}
 	if len(s.queue) >= queueEvents || s.queued+len(ev.line) > queueBytes {
@@ -151,6 +152,23 @@ func (s *session) withdraw(ids []hub.MessageID) {
 		}
 		return out
 	})
+}
+
+// handOut notes that an answer of inbox handed the session these messages.
+func (s *session) handOut(ids []hub.MessageID) {
+	s.withdraw(ids)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handed = append(s.handed, ids...)
+	s.handed = slices.Clone(s.handed[max(0, len(s.handed)-2*inboxEvents):])
+}
+
+// hasFromInbox reports whether an answer of inbox has handed the session the
+// message of late.
+func (s *session) hasFromInbox(id hub.MessageID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.handed, id)
 }
 
 // advance moves the cursor to last and returns where it was; false if it has

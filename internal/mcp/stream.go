@@ -109,8 +109,12 @@ func (st *stream) page() (batch []*event, last hub.Seq, err error) {
 		if size > batchBytes {
 			return batch, last, nil
 		}
+		last = o.Seq
+		if s.hasFromInbox(o.Message.ID) {
+			continue
+		}
 		ev := &event{seq: o.Seq, id: o.Message.ID, line: t.view.render(o)}
-		batch, size, last = append(batch, ev), size+len(ev.line), o.Seq
+		batch, size = append(batch, ev), size+len(ev.line)
 	}
 	if len(offers) < replayPage {
 		last = st.replay

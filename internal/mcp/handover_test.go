@@ -1,0 +1,250 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"aldis/internal/hub"
+	"aldis/internal/hubtest"
+)
+
+// The rules of INTERFACE, Delivery: (a) a stream that outlives the write by a
+// second, and a peer that has acknowledged the bytes.
+func TestHandedOverOneSecondAfterTheWrite(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		s := h.mailbox("alice").Open("")
+		pass(0)
+		r := h.says("hello")
+		pass(900 * time.Millisecond)
+		wantPushes(t, "alice", s, "hello")
+		if got := h.fate(r.ID, "alice"); got != "written" {
+			t.Errorf("after 0.9 s: %s", got)
+		}
+		if got := h.platform.Receipts(); len(got) > 0 {
+			t.Errorf("a read receipt before the hand-over: %v", got)
+		}
+		pass(200 * time.Millisecond)
+		if got := h.fate(r.ID, "alice"); got != "handed_over" {
+			t.Errorf("after 1.1 s: %s", got)
+		}
+		if got := h.platform.Receipts(); !slices.Equal(got, []hub.MessageID{r.ID}) {
+			t.Errorf("read receipts %v, want one for %s", got, r.ID)
+		}
+	})
+}
+
+func TestStreamThatEndsWithinASecondProvesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		c := h.mailbox("alice")
+		s := c.Open("")
+		pass(0)
+		r := h.says("hello")
+		pass(500 * time.Millisecond)
+		first := wantPushes(t, "alice", s, "hello")[0]
+		s.Abort()
+		pass(5 * time.Second)
+		if got := h.fate(r.ID, "alice"); got != "written" {
+			t.Errorf("after the stream was cut: %s", got)
+		}
+		s = c.Open("") // a client that lost it knows no id
+		pass(0)
+		again := wantPushes(t, "alice once more", s, "hello")[0]
+		if again.Meta["id"] != first.Meta["id"] {
+			t.Errorf("offered again as %s, was %s", again.Meta["id"], first.Meta["id"])
+		}
+		pass(2 * time.Second)
+		if got := h.fate(r.ID, "alice"); got != "handed_over" {
+			t.Errorf("in the end: %s", got)
+		}
+		if got := h.platform.Receipts(); len(got) != 1 {
+			t.Errorf("read receipts %v, want one", got)
+		}
+	})
+}
+
+// (b)
+func TestLastEventIDProves(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		c := h.mailbox("alice")
+		s := c.Open("")
+		pass(0)
+		one, two := h.says("one"), h.says("two")
+		pass(100 * time.Millisecond)
+		got := wantPushes(t, "alice", s, "one", "two")
+		s.Close()
+		pass(0)
+		s = c.Open(got[0].ID)
+		pass(100 * time.Millisecond)
+		if got := h.fate(one.ID, "alice"); got != "handed_over" {
+			t.Errorf("named as the last: %s", got)
+		}
+		if got := h.fate(two.ID, "alice"); got != "written" {
+			t.Errorf("after the last: %s", got)
+		}
+		wantPushes(t, "alice", s, "two")
+	})
+}
+
+// (c)
+func TestNamingAMessageProvesIt(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		tool string
+		args func(hubtest.Push) map[string]any
+		want string
+	}{
+		{"inbox ack", "inbox", func(p hubtest.Push) map[string]any { return map[string]any{"ack": []string{p.Meta["id"]}} }, "acknowledged"},
+		{"a reply that quotes it", "reply", func(p hubtest.Push) map[string]any {
+			return map[string]any{"chat_id": p.Meta["chat_id"], "reply_to": p.Meta["message_id"], "text": "ok"}
+		}, "acknowledged"},
+		{"a reaction", "react", func(p hubtest.Push) map[string]any {
+			return map[string]any{"chat_id": p.Meta["chat_id"], "message_id": p.Meta["message_id"], "emoji": "👍"}
+		}, "acknowledged"},
+		// A request on another connection proves nothing.
+		{"another call", "list_chats", func(hubtest.Push) map[string]any { return map[string]any{} }, "written"},
+		{"a reply without a quote", "reply", func(p hubtest.Push) map[string]any {
+			return map[string]any{"chat_id": p.Meta["chat_id"], "text": "ok"}
+		}, "written"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, h *testHub) {
+				c := h.mailbox("alice")
+				s := c.Open("")
+				pass(0)
+				r := h.says("hello")
+				pass(100 * time.Millisecond)
+				p := wantPushes(t, "alice", s, "hello")[0]
+				s.Close()
+				pass(0)
+				if out := c.Tool(tt.tool, tt.args(p)); out.IsError {
+					t.Fatal(out.Text)
+				}
+				pass(0)
+				if got := h.fate(r.ID, "alice"); got != tt.want {
+					t.Errorf("%s, want %s", got, tt.want)
+				}
+				s = c.Open("")
+				pass(2 * time.Second)
+				if again := len(s.Pushes()); again != 0 && tt.want == "acknowledged" || again != 1 && tt.want == "written" {
+					t.Errorf("offered again %d times", again)
+				}
+				if got := h.platform.Receipts(); !slices.Equal(got, []hub.MessageID{r.ID}) {
+					t.Errorf("read receipts %v, want one", got)
+				}
+			})
+		})
+	}
+}
+
+// (d)
+func TestInboxAnswerProves(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		c := h.mailbox("alice")
+		c.Tool("inbox", map[string]any{}) // so that it counts
+		r := h.says("hello")
+		if got := h.fate(r.ID, "alice"); got != "queued" {
+			t.Fatalf("before: %s", got)
+		}
+		if out := inbox(t, c, nil); len(out.Events) != 1 || out.Events[0].Seen {
+			t.Fatalf("inbox: %+v", out)
+		}
+		s := c.Open("") // at once: the record may not know yet
+		pass(0)
+		if got := h.fate(r.ID, "alice"); got != "handed_over" {
+			t.Errorf("after: %s", got)
+		}
+		pass(2 * time.Second)
+		wantPushes(t, "the stream of a session that has it from inbox", s)
+		if got := h.platform.Receipts(); !slices.Equal(got, []hub.MessageID{r.ID}) {
+			t.Errorf("read receipts %v, want one", got)
+		}
+		h.says("next")
+		pass(0)
+		wantPushes(t, "the same stream", s, "next")
+	})
+}
+
+// An answer that nobody was there to read hands nothing over.
+func TestInboxAnswerToACallerThatHungUpProvesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		c := h.mailbox("alice")
+		ctx, hangUp := context.WithCancel(t.Context())
+		go c.ToolContext(ctx, "inbox", map[string]any{"wait_seconds": 50})
+		pass(time.Second)
+		hangUp()
+		pass(0)
+		r := h.says("hello")
+		pass(time.Second)
+		if got := h.fate(r.ID, "alice"); got != "queued" {
+			t.Errorf("%s", got)
+		}
+		if out := inbox(t, c, nil); len(out.Events) != 1 || out.Events[0].Seen {
+			t.Errorf("inbox: %+v", out)
+		}
+	})
+}
+
+// A peer that takes no more bytes has not got them, however long its
+// connection stays open.
+func TestUnacknowledgedBytesAreNotHandedOver(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells what a peer's TCP has acknowledged")
+	}
+	t.Parallel()
+	h := startHub(t, setup{})
+	c := h.mailbox("alice")
+	c.Stall()
+	var last hub.Receipt
+	for range 40 { // 1.2 MB, more than the peer's window; the hub's end has room for it
+		last = h.script("alice", strings.Repeat("x", 30<<10))
+	}
+	other := h.mailbox("bob").Open("")
+	probe := h.script("bob", "probe")
+	other.Push()
+	h.wantFate(probe.ID, "bob", "handed_over") // so a second has passed
+	time.Sleep(200 * time.Millisecond)
+	if got := h.fate(last.ID, "alice"); got != "queued" && got != "written" {
+		t.Errorf("what a stalled peer has not taken: %s", got)
+	}
+
+	// It comes back on a new connection and gets all that it lacks.
+	s := c.Open("")
+	var p hubtest.Push
+	for p.Meta["id"] != string(last.ID) {
+		p = s.Push()
+	}
+	h.wantFate(last.ID, "alice", "handed_over")
+}
+
+type inboxAnswer struct {
+	Events []struct {
+		hubtest.Push
+		Seen bool
+	}
+	More    bool
+	Unknown []hub.MessageID `json:"unknown_ack"`
+}
+
+// inbox calls the tool and reads its answer.
+func inbox(t *testing.T, c *hubtest.Client, args map[string]any) (out inboxAnswer) {
+	t.Helper()
+	if args == nil {
+		args = map[string]any{}
+	}
+	r := c.Tool("inbox", args)
+	if r.IsError {
+		t.Fatalf("inbox: %s", r.Text)
+	}
+	if len(r.Text) > 45_000 {
+		t.Errorf("inbox answered %d bytes", len(r.Text))
+	}
+	if err := json.Unmarshal([]byte(r.Text), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
