@@ -120,7 +120,7 @@ func (s status) print(out io.Writer) error {
 		if !x.Named {
 			name = "(no name)"
 		}
-		fmt.Fprintf(w, "session\t%s: %s, %s, client %s, last request %s\n", x.Session, name, x.State, orNone(x.Client), since(x.Used))
+		fmt.Fprintf(w, "session\t%s: %s, %s, client %s, used %s\n", x.Session, name, x.State, orNone(x.Client), since(x.Used))
 	}
 	return w.Flush()
 }

@@ -79,11 +79,22 @@ func (s *Server) session(r *http.Request) (*session, error) {
 	if ss.saved.Subject != auth.From(r.Context()).Subject() {
 		return nil, hub.Errorf(hub.Denied, "that session was opened with another token")
 	}
+	s.Table.touch(ss)
 	return ss, nil
 }
 
+// get opens a session's stream. Some clients never try again after any answer
+// but a stream, 404 or 405, and some stay deaf after 5xx without a word.
 func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
+	if r.Header.Get(sessionHeader) == "" {
+		w.Header().Set("Allow", "POST")
+		return httpd.Statusf(http.StatusMethodNotAllowed, "a stream belongs to a session: initialize first, then send its %s", sessionHeader)
+	}
 	ss, err := s.session(r)
+	if k := hub.KindOf(err); err != nil && (k == hub.Unavailable || k == hub.Internal) {
+		s.Table.Log.Error("look a session up", "err", err)
+		return hub.Errorf(hub.NotFound, "session not found")
+	}
 	if err != nil {
 		return err
 	}

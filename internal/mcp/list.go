@@ -17,7 +17,7 @@ type SessionInfo struct {
 	Evicted bool        `json:"evicted,omitempty"` // another session took that label
 	State   string      `json:"state"`             // "new", "live", "away", "deaf", "pull", "gone"
 	Client  string      `json:"client"`
-	Used    time.Time   `json:"used"` // its last request
+	Used    time.Time   `json:"used"` // when it last asked something or listened
 }
 
 // List returns the sessions that are in memory, by agent.

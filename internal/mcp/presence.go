@@ -43,7 +43,6 @@ func (t *Table) attach(s *session, st *stream, last hub.Seq) (ok bool) {
 	st.upto.Store(uint64(s.cursor))
 	st.wake()
 	s.mu.Unlock()
-	s.saved.Used = t.Now()
 	if !s.saved.Streamed {
 		s.saved.Streamed = true
 		t.save(s)
@@ -82,7 +81,6 @@ func (t *Table) call(s *session) (done func()) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		s.called, s.calls = t.Now(), s.calls+d
-		s.saved.Used = s.called
 		if d > 0 {
 			t.claim(s)
 		}
@@ -152,7 +150,8 @@ func (t *Table) sweep() {
 	defer t.mu.Unlock()
 	for _, s := range t.sessions {
 		switch s.state {
-		case live:
+		case live: // for as long as it listens, it is used
+			t.use(s, now)
 			s.keepAlive(quiet)
 		case away, deaf, pull:
 			t.setState(s, t.stateOf(s))
@@ -161,6 +160,22 @@ func (t *Table) sweep() {
 				t.drop(s)
 			}
 		}
+	}
+}
+
+// touch notes a request of the session.
+func (t *Table) touch(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.use(s, t.Now())
+}
+
+// use notes when the session was last used, and now and then writes it down: a
+// session's id is good for 7 days from then. t.mu is held.
+func (t *Table) use(s *session, now time.Time) {
+	s.saved.Used = now
+	if now.Sub(s.kept) > usedEvery {
+		t.save(s)
 	}
 }
 
@@ -206,6 +221,7 @@ func (t *Table) flush(ctx context.Context) {
 	rows := make([]hub.SavedSession, 0, len(t.unsaved))
 	for s := range t.unsaved {
 		rows = append(rows, s.saved)
+		s.kept = s.saved.Used
 	}
 	clear(t.unsaved)
 	t.mu.Unlock()

@@ -137,7 +137,7 @@ func TestRequests(t *testing.T) {
 		{"wrong version on GET", "GET", "", []string{"Mcp-Protocol-Version", "1"}, 400, "version"},
 		{"no version", "POST", ping, []string{"Mcp-Protocol-Version", ""}, 200, `"id":7`},
 		{"no session", "POST", ping, []string{"Mcp-Session-Id", ""}, 400, "initialize"},
-		{"GET without a session", "GET", "", []string{"Mcp-Session-Id", ""}, 400, "initialize"},
+		{"GET without a session", "GET", "", []string{"Mcp-Session-Id", ""}, 405, "initialize"},
 		{"DELETE without a session", "DELETE", "", []string{"Mcp-Session-Id", ""}, 400, "initialize"},
 		{"unknown session", "POST", ping, []string{"Mcp-Session-Id", "nope"}, 404, "session"},
 		{"GET of an unknown session", "GET", "", []string{"Mcp-Session-Id", "nope"}, 404, "session"},

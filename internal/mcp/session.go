@@ -52,6 +52,7 @@ type session struct {
 	left   time.Time // when its last stream ended, or the hub began
 	called time.Time // when it last called a tool
 	calls  int       // tool calls that run
+	kept   time.Time // the saved.Used that is written down
 	closed bool      // by DELETE, or its token's end
 
 	mu     sync.Mutex

@@ -15,6 +15,7 @@ import (
 
 const (
 	sweepEvery  = time.Second
+	usedEvery   = time.Hour // how often a session's last use is written down
 	forgetAfter = time.Hour // a session that is gone for so long is kept on disk alone
 	seatAfter   = time.Second
 )
@@ -255,7 +256,7 @@ func (t *Table) Withdraw(agent hub.AgentID, ids []hub.MessageID) {
 
 // add puts a session into the table. t.mu is held.
 func (t *Table) add(sv hub.SavedSession) *session {
-	s := &session{saved: sv, cursor: max(sv.Cursor, sv.Birth), box: t.box(sv.Agent)}
+	s := &session{saved: sv, kept: sv.Used, cursor: max(sv.Cursor, sv.Birth), box: t.box(sv.Agent)}
 	s.box.sessions = append(s.box.sessions, s)
 	t.sessions[sv.ID] = s
 	return s
