@@ -120,7 +120,7 @@ func (t *Table) setState(s *session, to state) {
 		return
 	}
 	s.state = to
-	t.Log.Info("session", "session", s.saved.ID, "agent", s.saved.Agent, "state", to.String())
+	t.Log.Info("session changed", "session", s.saved.ID, "agent", s.saved.Agent, "state", to.String())
 	if to.present() != s.saved.Present {
 		s.saved.Present = to.present()
 		t.save(s)
