@@ -9,8 +9,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"aldis/internal/hub"
 )
@@ -123,10 +121,10 @@ func (s *Serve) Aliases() map[string]hub.AgentID {
 	return m
 }
 
-// agentName reports whether s can name an agent.
+// agentName reports whether s can name an agent, as it stands.
 func agentName(s string) bool {
-	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
-	return s != "" && len(s) <= 128 && utf8.ValidString(s) && strings.TrimSpace(s) == s && !strings.ContainsFunc(s, unprintable)
+	id, err := hub.ParseAgentID(s)
+	return err == nil && string(id) == s
 }
 
 // AfterApply completes and checks the settings. Kong calls it.
