@@ -112,12 +112,14 @@ func addressees(ctx context.Context, q querier, f *hub.Filed) error {
 
 // Chats implements [hub.Record].
 func (s *Store) Chats(ctx context.Context) ([]hub.Ref, error) {
-	return read(ctx, s, func(ctx context.Context, q querier) ([]hub.Ref, error) {
-		return all(ctx, q, func(rows *sql.Rows) (r hub.Ref, err error) {
-			err = rows.Scan(&r.Platform, &r.Chat)
-			return r, err
-		}, "SELECT platform, chat FROM chats ORDER BY platform, chat")
-	})
+	return read(ctx, s, chats)
+}
+
+func chats(ctx context.Context, q querier) ([]hub.Ref, error) {
+	return all(ctx, q, func(rows *sql.Rows) (r hub.Ref, err error) {
+		err = rows.Scan(&r.Platform, &r.Chat)
+		return r, err
+	}, "SELECT platform, chat FROM chats ORDER BY platform, chat")
 }
 
 // Owed implements [hub.Record].

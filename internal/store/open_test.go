@@ -2,6 +2,7 @@ package store
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 	"aldis/internal/hub"
 )
 
-// script runs SQL on the database at path, past the record.
+// runSQL runs statements on the database at path, past the record.
 func runSQL(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", dsn(path))
@@ -54,6 +55,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.db")
 			tt.make(t, path)
+			must(t, os.Chmod(path, 0o640))
 			before, err := os.ReadFile(path)
 			must(t, err)
 			s, err := Open(t.Context(), Options{Path: path})
@@ -69,6 +71,9 @@ func TestOpenRefuses(t *testing.T) {
 			if string(before) != string(after) {
 				t.Error("the file has changed")
 			}
+			if info, err := os.Stat(path); err != nil || tt.says == "not a record" && info.Mode().Perm() != 0o640 {
+				t.Errorf("its mode has changed: %v, %v", info.Mode(), err)
+			}
 		})
 	}
 	_, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "no", "a.db")})
@@ -78,10 +83,16 @@ func TestOpenRefuses(t *testing.T) {
 // A record is made where there is none, for its owner's eyes only, whatever
 // its name.
 func TestOpenMakesARecord(t *testing.T) {
-	for _, name := range []string{"a.db", "with space?and#more%20.db"} {
-		path := filepath.Join(t.TempDir(), name)
+	t.Chdir(t.TempDir())
+	for _, path := range []string{"relative.db", filepath.Join(t.TempDir(), "with space?and#more%20.db")} {
+		name := filepath.Base(path)
 		s := open(t, Options{Path: path})
 		add(t, s, person(1), to("a"))
+		text, err := os.ReadFile(path)
+		must(t, err)
+		if !bytes.Contains(text[:100], []byte("Alds")) {
+			t.Errorf("%s does not say that it is ours: after a kill it would be refused", name)
+		}
 		for _, suffix := range []string{"", "-wal"} {
 			info, err := os.Stat(path + suffix)
 			must(t, err)

@@ -50,12 +50,21 @@ func (tx *txn) insert(seq hub.Seq, m hub.Message, d *hub.Decision, text string) 
 	if isConflict(err) {
 		return false, hub.Errorf(hub.Conflict, "message %s is already in the record", m.ID)
 	}
-	if err != nil || n == 0 || m.Via != hub.ViaPlatform {
-		return n > 0, err
+	if err == nil && n > 0 && m.Via == hub.ViaPlatform {
+		err = tx.noteChat(hub.Ref{Platform: m.Ref.Platform, Chat: m.Ref.Chat})
 	}
-	_, err = tx.exec("INSERT INTO chats (platform, chat) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-		string(m.Ref.Platform), string(m.Ref.Chat))
-	return true, err
+	return n > 0, err
+}
+
+// noteChat records a chat that a person writes from, if it is new.
+func (tx *txn) noteChat(chat hub.Ref) error {
+	if tx.chats[chat] {
+		return nil
+	}
+	tx.then(func() { tx.chats[chat] = true })
+	_, err := tx.exec("INSERT INTO chats (platform, chat) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+		string(chat.Platform), string(chat.Chat))
+	return err
 }
 
 // outbound reports whether m goes to a platform, and so waits for no decision.

@@ -35,14 +35,17 @@ func (s *Store) Settle(ctx context.Context, settlements []hub.Settlement) (recei
 				return false, err
 			}
 		}
+		handed := make(map[string]struct{})
 		for _, st := range todo.deliveries {
-			_, more, err := tx.settle(st)
+			ids, err := tx.settle(st)
 			if err != nil {
 				return false, err
 			}
-			due = due || more
+			for _, id := range ids {
+				handed[id] = struct{}{}
+			}
 		}
-		return due, nil
+		return tx.noteReceipts(handed)
 	})
 }
 
@@ -94,9 +97,9 @@ func which(st hub.Settlement, others ...any) (string, []any) {
 	return ofRange, append([]any{string(st.Agent), int64(st.First), int64(st.Last)}, others...)
 }
 
-// settle raises the state of deliveries. It returns how many it raised, and
-// whether a receipt has become due.
-func (tx *txn) settle(st hub.Settlement) (raised int64, due bool, err error) {
+// settle raises the state of deliveries. It returns the messages that were
+// handed over by that.
+func (tx *txn) settle(st hub.Settlement) (handed []string, err error) {
 	const raise = `UPDATE deliveries SET state = $4, reason = $5, changed = $6,
 		held = CASE WHEN $4 < 2 THEN held END, open = (open AND $4 < 3)
 		WHERE state < $7 AND `
@@ -105,19 +108,24 @@ func (tx *txn) settle(st hub.Settlement) (raised int64, due bool, err error) {
 		below = hub.HandedOver
 	}
 	these, args := which(st, int64(st.State), st.Reason, tx.now, int64(below))
-	if !handedOver(st.State) {
-		raised, err = tx.exec(raise+these, args...)
-		return raised, false, err
+	if handedOver(st.State) {
+		return all(context.Background(), tx, column[string], raise+these+" RETURNING message", args...)
 	}
-	ids, err := all(context.Background(), tx, column[string], raise+these+" RETURNING message", args...)
-	for _, id := range ids {
+	_, err = tx.exec(raise+these, args...)
+	return nil, err
+}
+
+// noteReceipts marks the receipts of messages as due where one is wanted. It
+// reports whether there is any.
+func (tx *txn) noteReceipts(handed map[string]struct{}) (due bool, err error) {
+	for id := range handed {
 		n, err := tx.exec("UPDATE messages SET receipt = 2 WHERE id = $1 AND receipt = 1", id)
 		if err != nil {
-			return 0, false, err
+			return false, err
 		}
 		due = due || n > 0
 	}
-	return int64(len(ids)), due, err
+	return due, nil
 }
 
 // handApart notes what a session was handed past its cursor.
@@ -147,12 +155,14 @@ func (s *Store) DueReceipts(ctx context.Context, limit int) ([]hub.Message, erro
 // Acknowledge implements [hub.Record].
 func (s *Store) Acknowledge(ctx context.Context, agent hub.AgentID, ids []hub.MessageID) (unknown []hub.MessageID, err error) {
 	return write(ctx, s, func(tx *txn) (unknown []hub.MessageID, err error) {
+		handed := make(map[string]struct{})
 		for _, id := range ids {
-			n, _, err := tx.settle(hub.Settlement{Agent: agent, Message: id, State: hub.Acknowledged})
+			raised, err := tx.settle(hub.Settlement{Agent: agent, Message: id, State: hub.Acknowledged})
 			if err != nil {
 				return nil, err
 			}
-			if n > 0 {
+			if len(raised) > 0 {
+				handed[string(id)] = struct{}{}
 				continue
 			}
 			_, known, err := one(context.Background(), tx, column[int],
@@ -164,7 +174,8 @@ func (s *Store) Acknowledge(ctx context.Context, agent hub.AgentID, ids []hub.Me
 				unknown = append(unknown, id)
 			}
 		}
-		return unknown, nil
+		_, err = tx.noteReceipts(handed)
+		return unknown, err
 	})
 }
 

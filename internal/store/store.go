@@ -38,7 +38,7 @@ type Options struct {
 	Keep Keep             // empty: KeepPreview
 	Now  func() time.Time // nil: time.Now
 	Rand io.Reader        // where tokens come from; nil: crypto/rand
-	Log  *slog.Logger     // nil: none
+	Log  *slog.Logger     // of migrations; nil: none
 }
 
 // A Store is the record. It implements hub.Record, hub.Mail and

@@ -103,10 +103,11 @@ type txn struct {
 	s        *Store
 	conn     *sql.Conn
 	stmts    map[string]*sql.Stmt
-	next     hub.Seq  // the next to give out
-	reserved hub.Seq  // the last that may be given out without a write to the counter
-	now      int64    // microseconds
-	after    []func() // to call after the commit
+	chats    map[hub.Ref]bool // that are in the record, without a key
+	next     hub.Seq          // the next to give out
+	reserved hub.Seq          // the last that may be given out without a write to the counter
+	now      int64            // microseconds
+	after    []func()         // to call after the commit
 }
 
 // run is the writer. It ends when the store is closed and nothing waits.

@@ -25,7 +25,7 @@ CREATE TABLE messages (
 );
 CREATE UNIQUE INDEX messages_dedup ON messages (dedup) WHERE dedup IS NOT NULL;
 CREATE INDEX messages_key ON messages (platform, key) WHERE key IS NOT NULL;
-CREATE INDEX messages_waiting ON messages (waiting) WHERE waiting IS NOT NULL;
+CREATE INDEX messages_waiting ON messages (seq, waiting) WHERE waiting IS NOT NULL;
 CREATE INDEX messages_due ON messages (seq) WHERE receipt = 2;
 CREATE INDEX messages_live ON messages (ts) WHERE live;
 
