@@ -57,8 +57,11 @@ func (s *Store) RevokeToken(ctx context.Context, id string) (hub.AgentID, error)
 		if err == nil && !ok {
 			err = hub.Errorf(hub.NotFound, "no token %q", id)
 		}
+		if err != nil {
+			return "", err
+		}
 		tx.then(func() { s.tokens.set(h.hash, "") })
-		return h.agent, err
+		return h.agent, nil
 	})
 }
 

@@ -180,7 +180,7 @@ func (tx *txn) try(batch []op) (failed int, err error) {
 	}
 	defer func() {
 		if err != nil {
-			tx.next, tx.reserved = next, reserved
+			tx.next, tx.reserved, tx.after = next, reserved, tx.after[:0]
 			// SQLite may have rolled back by itself: then this one fails.
 			_, _ = tx.exec("ROLLBACK")
 		}

@@ -97,24 +97,28 @@ func TestWritesAreGrouped(t *testing.T) {
 func TestOneFailureIsItsOwn(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *Store, _ *clock) {
 		broken := errors.New("broken")
+		fail := func(n int) {
+			err := s.change(t.Context(), func(tx *txn) error {
+				tx.then(func() { t.Error("called after a failure") })
+				if _, err := tx.insert(tx.seq(), script(n), to(), "{}"); err != nil {
+					return err
+				}
+				return broken
+			})
+			if !errors.Is(err, broken) {
+				t.Errorf("error %v, want %v", err, broken)
+			}
+		}
+		fail(0) // alone
 		release := occupy(t, s)
 		defer release()
 		var wg sync.WaitGroup
 		for n := range 9 {
 			wg.Go(func() {
-				if n%3 != 0 {
+				if n%3 == 0 {
+					fail(n)
+				} else {
 					add(t, s, script(n), to("a"))
-					return
-				}
-				err := s.change(t.Context(), func(tx *txn) error {
-					tx.then(func() { t.Error("called after a failure") })
-					if _, err := tx.insert(tx.seq(), script(n), to(), "{}"); err != nil {
-						return err
-					}
-					return broken
-				})
-				if !errors.Is(err, broken) {
-					t.Errorf("error %v, want %v", err, broken)
 				}
 			})
 		}
