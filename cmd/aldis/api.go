@@ -49,7 +49,7 @@ func healthy(w http.ResponseWriter, _ *http.Request) error {
 
 // ready says whether messages can be taken in and sent.
 func (h *hubProcess) ready(w http.ResponseWriter, r *http.Request) error {
-	if h.relay.Healthy() != nil {
+	if h.relay.Healthy() != nil || h.store.Healthy(r.Context()) != nil {
 		return hub.Errorf(hub.Unavailable, "the record cannot be written")
 	}
 	if h.signal != nil {

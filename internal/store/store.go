@@ -55,6 +55,7 @@ type Store struct {
 	last    atomic.Uint64 // the highest Seq in a finished transaction
 	closing sync.Once
 	tokens  tokenTable
+	broken  atomic.Bool // the last transaction met a fault of the disk
 }
 
 var (
@@ -62,6 +63,15 @@ var (
 	_ hub.Mail         = (*Store)(nil)
 	_ hub.SessionStore = (*Store)(nil)
 )
+
+// Healthy returns nil if the record can be written, as far as is known. After a
+// fault of the disk it finds out by writing.
+func (s *Store) Healthy(ctx context.Context) error {
+	if !s.broken.Load() {
+		return nil
+	}
+	return s.change(ctx, (*txn).reserve)
+}
 
 // Open opens the record, and makes or migrates it first where that is needed.
 // It fails with Invalid if the file is not a record, or one of a newer

@@ -152,6 +152,7 @@ func (tx *txn) commit(batch []op) {
 			break
 		}
 		if failed < 0 || diskFault(err) {
+			tx.s.broken.Store(true)
 			for _, o := range batch {
 				o.end(err)
 			}
@@ -160,6 +161,7 @@ func (tx *txn) commit(batch []op) {
 		batch[failed].end(err)
 		batch = slices.Delete(batch, failed, failed+1)
 	}
+	tx.s.broken.Store(false)
 	tx.s.last.Store(uint64(tx.next - 1))
 	for _, fn := range tx.after {
 		fn()

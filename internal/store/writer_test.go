@@ -164,11 +164,13 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	expect(t, "the last Seq", s.Last(), last)
+	expect(t, "known to be broken", s.broken.Load(), true)
 	_, err := s.Fate(t.Context(), "", person(full).ID)
 	expectKind(t, "the message", err, hub.NotFound)
 	expect(t, "inbox", len(inbox(t, s, "a")), full)
 
 	limit(1 << 20)
+	must(t, s.Healthy(t.Context()))
 	if seq := add(t, s, person(full), to("a")); seq <= last {
 		t.Errorf("Seq %d after %d", seq, last)
 	}
