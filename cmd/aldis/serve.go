@@ -76,7 +76,7 @@ func openHub(ctx context.Context, c config.Serve, log *slog.Logger) (h *hubProce
 	if err := h.wire(); err != nil {
 		return h, err
 	}
-	tokens := auth.Tokens{Shared: c.Tokens(), Admin: admin, Agents: h.tokenAgent, AllowUnauthenticated: c.AllowUnauthenticated}
+	tokens := auth.Tokens{Shared: c.Tokens(), Admin: admin, Agents: h.store.TokenAgent, AllowUnauthenticated: c.AllowUnauthenticated}
 	h.server = &httpd.Server{Addr: c.Address(), Hosts: plain(c.AllowedHost), Handler: h.handler(tokens), Log: log}
 	return h, h.server.Listen(ctx)
 }
@@ -200,9 +200,4 @@ func plain[S ~string](list []S) []string {
 		out[i] = string(s)
 	}
 	return out
-}
-
-func (h *hubProcess) tokenAgent(hash [32]byte) (hub.AgentID, bool) {
-	agent, ok, _ := h.store.TokenAgent(context.Background(), hash)
-	return agent, ok
 }

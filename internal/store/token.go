@@ -67,11 +67,11 @@ func (s *Store) RevokeToken(ctx context.Context, id string) (hub.AgentID, error)
 
 // TokenAgent returns the agent whose token has this SHA-256; false if there
 // is none. It reads memory alone.
-func (s *Store) TokenAgent(_ context.Context, hash [sha256.Size]byte) (hub.AgentID, bool, error) {
+func (s *Store) TokenAgent(hash [sha256.Size]byte) (hub.AgentID, bool) {
 	s.tokens.mu.RLock()
 	defer s.tokens.mu.RUnlock()
 	agent, ok := s.tokens.agents[hash]
-	return agent, ok, nil
+	return agent, ok
 }
 
 // Tokens returns the tokens that are valid, by agent.
