@@ -106,7 +106,9 @@ func (h *hub) start(more ...string) {
 		if len(ups) == seen {
 			return false
 		}
-		h.url = ups[seen][1]
+		if h.url == "" { // the same ever after
+			h.url = ups[seen][1]
+		}
 		return true
 	})
 }
