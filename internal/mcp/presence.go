@@ -201,16 +201,18 @@ func (t *Table) nudge() {
 }
 
 // herald writes down what changed and tells Presence, which may take a while:
-// what changes meanwhile is told as it is then.
+// what changes meanwhile is told as it is then. What it has begun it ends: a
+// change is lost if it is not written down.
 func (t *Table) herald(ctx context.Context) {
+	whole := context.WithoutCancel(ctx)
 	for {
 		select {
 		case <-ctx.Done():
-			t.flush(context.WithoutCancel(ctx))
+			t.flush(whole)
 			return
 		case <-t.wake:
-			t.flush(ctx)
-			t.announce(ctx)
+			t.flush(whole)
+			t.announce(whole)
 		}
 	}
 }
