@@ -234,12 +234,14 @@ func TestAskedToEnd(t *testing.T) {
 	d := hubtest.NewDaemon(t)
 	h := startSignalHub(t, d)
 	deploy := h.connect("deploy-bot")
+	puller := h.connectAs(agentOptions{header: "puller", deaf: true})
 	waiting := make(chan string, 1)
 	go func() {
-		text, _ := deploy.callRaw("inbox", map[string]any{"wait_seconds": 50})
+		defer close(waiting) // a call that breaks ends the test
+		text, _ := puller.callRaw("inbox", map[string]any{"wait_seconds": 50})
 		waiting <- text
 	}()
-	eventually(t, "the call is under way", func() bool { return strings.Contains(fmt.Sprint(h.status().Sessions), "deploy-bot") })
+	h.awaitPresence("puller", true) // the call is under way
 	if code := h.stop(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
