@@ -25,16 +25,22 @@ func (b *box) present() int {
 // the last event that the client says it has; zero: it says nothing.
 func (t *Table) attach(s *session, st *stream, last hub.Seq) (ok bool) {
 	t.mu.Lock()
+	sent := last <= t.delivered
+	t.mu.Unlock()
+	if sent {
+		t.handOver(s, last)
+	}
+	t.mu.Lock()
 	if t.closing || s.closed {
 		t.mu.Unlock()
 		return false
 	}
-	if last <= t.delivered {
-		t.mu.Unlock()
-		t.handOver(s, last)
-		t.mu.Lock()
+	if !s.saved.Streamed {
+		s.saved.Streamed = true
+		t.save(s)
 	}
-	if s.receives() { // else there is nothing to catch up with: it is another's
+	t.setState(s, live) // first: it may bring the seat, and with that another place to begin
+	if s.receives() {   // else there is nothing to catch up with: it is another's
 		st.replay = t.delivered
 	}
 	s.mu.Lock()
@@ -43,11 +49,6 @@ func (t *Table) attach(s *session, st *stream, last hub.Seq) (ok bool) {
 	st.upto.Store(uint64(s.cursor))
 	st.wake()
 	s.mu.Unlock()
-	if !s.saved.Streamed {
-		s.saved.Streamed = true
-		t.save(s)
-	}
-	t.setState(s, live)
 	t.mu.Unlock()
 	if old != nil {
 		old.cut("a newer one was opened")
