@@ -297,6 +297,14 @@ func aldis(t testing.TB, args ...string) ran {
 	return runCommand(t, command(t, args...))
 }
 
+// aldis runs a command against the hub, from the shell of whoever runs it.
+func (h *hub) aldis(args ...string) ran {
+	h.t.Helper()
+	cmd := command(h.t, args...)
+	cmd.Env = append(cmd.Env, "ALDIS_HUB="+h.url, "ALDIS_STATE_DIR="+h.stateDir, "ALDIS_AUTH_TOKEN="+token)
+	return runCommand(h.t, cmd)
+}
+
 func runCommand(t testing.TB, cmd *exec.Cmd) ran {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
