@@ -54,11 +54,7 @@ func startHub(t testing.TB, args ...string) *hub {
 	h := &hub{t: t, stateDir: t.TempDir(), log: &buffer{}}
 	h.args = append([]string{"serve", "--auth-token", token, "--state-dir", h.stateDir, "--log-format", "json"}, args...)
 	h.start("--port", "0")
-	u, err := url.Parse(h.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.args = append(h.args, "--port", u.Port())
+	h.args = append(h.args, "--port", h.port())
 	t.Cleanup(func() {
 		h.kill()
 		if t.Failed() {
@@ -77,6 +73,15 @@ func startSignalHub(t testing.TB, d *hubtest.Daemon, args ...string) *hub {
 	h := startHub(t, append([]string{"--operator", operator, "--signal-cli", d.Address()}, args...)...)
 	h.awaitReady()
 	return h
+}
+
+func (h *hub) port() string {
+	h.t.Helper()
+	u, err := url.Parse(h.url)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return u.Port()
 }
 
 var upAt = regexp.MustCompile(`"msg":"hub is up","url":"([^"]+)"`)
