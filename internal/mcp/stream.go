@@ -14,7 +14,7 @@ const (
 	writeWait   = 10 * time.Second // how long one write may take
 	keepAlive   = 20 * time.Second // how often a comment is written
 	batchBytes  = 64 << 10
-	replayPage  = 256 // events read from the record at a time
+	replayPage  = 64 // events read from the record at a time
 )
 
 // An outlet is what a stream writes to: a hijacked HTTP connection or a pipe.
@@ -82,44 +82,49 @@ func (st *stream) sent() hub.Seq { return hub.Seq(st.upto.Load()) }
 // was opened. The session's queue holds what has come since.
 func (st *stream) catchUp() bool {
 	for st.sent() < st.replay {
-		batch, last, err := st.page()
+		page, err := st.page()
 		if err != nil {
 			st.table.Log.Error("replay", "session", st.session.saved.ID, "err", err)
 			return false
 		}
-		if len(batch) > 0 && !st.put(batch) {
+		if !st.putPage(page) {
 			return false
 		}
-		st.upto.Store(uint64(last))
+		if len(page) < replayPage {
+			st.upto.Store(uint64(st.replay))
+		}
 	}
 	return true
 }
 
-// page reads the next events of a replay, and how far they go.
-func (st *stream) page() (batch []*event, last hub.Seq, err error) {
+// page reads the next offers of a replay.
+func (st *stream) page() ([]hub.Offer, error) {
 	t, s := st.table, st.session
 	ctx, cancel := context.WithTimeout(t.ctx, writeWait)
 	defer cancel()
-	offers, err := t.Mail.Since(ctx, s.saved.Agent, s.saved.ID, s.birth(), st.sent(), st.replay, replayPage)
-	if err != nil {
-		return nil, 0, err
-	}
+	return t.Mail.Since(ctx, s.saved.Agent, s.saved.ID, s.birth(), st.sent(), st.replay, replayPage)
+}
+
+// putPage writes offers, some at a time. It reports false when the stream is
+// no more.
+func (st *stream) putPage(offers []hub.Offer) bool {
+	var batch []*event
 	size := 0
-	for _, o := range offers {
-		if size > batchBytes {
-			return batch, last, nil
+	for i, o := range offers {
+		if !st.session.hasFromInbox(o.Message.ID) {
+			ev := &event{seq: o.Seq, id: o.Message.ID, line: st.table.view.render(o)}
+			batch, size = append(batch, ev), size+len(ev.line)
 		}
-		last = o.Seq
-		if s.hasFromInbox(o.Message.ID) {
+		if size < batchBytes && i < len(offers)-1 {
 			continue
 		}
-		ev := &event{seq: o.Seq, id: o.Message.ID, line: t.view.render(o)}
-		batch, size = append(batch, ev), size+len(ev.line)
+		if len(batch) > 0 && !st.put(batch) {
+			return false
+		}
+		st.upto.Store(uint64(o.Seq))
+		batch, size = nil, 0
 	}
-	if len(offers) < replayPage {
-		last = st.replay
-	}
-	return batch, last, nil
+	return true
 }
 
 // put writes a batch, or a comment if it is empty, and has its hand-over
