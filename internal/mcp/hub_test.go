@@ -41,6 +41,7 @@ type testHub struct {
 	store    *store.Store
 	relay    *relay.Relay
 	presence *presence
+	notes    *notes
 	platform *hubtest.Platform
 	url      string
 	dial     func(context.Context) (net.Conn, error)
@@ -83,7 +84,8 @@ func startHub(t testing.TB, s setup) *testHub {
 	if err := h.relay.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	server := mcp.NewServer(h.table, h.relay, "0.test")
+	h.notes = &notes{Relay: h.relay}
+	server := mcp.NewServer(h.table, h.notes, "0.test")
 	server.Limit = s.limit
 	tokens := auth.Tokens{Shared: []string{sharedToken}, Agents: agentTokens}
 	mux := http.NewServeMux()
@@ -317,6 +319,26 @@ func (p *presence) Orphaned(ctx context.Context, agent hub.AgentID, last hub.Seq
 
 func (p *presence) Settled(s hub.Settlement)                        { p.relay.Settled(s) }
 func (p *presence) Handed(ctx context.Context, ss []hub.Settlement) { p.relay.Handed(ctx, ss) }
+
+// notes is the relay, and remembers what it was to note.
+type notes struct {
+	*relay.Relay
+	mu   sync.Mutex
+	list []hub.Message
+}
+
+func (n *notes) Note(ctx context.Context, m hub.Message) error {
+	n.mu.Lock()
+	n.list = append(n.list, m)
+	n.mu.Unlock()
+	return n.Relay.Note(ctx, m)
+}
+
+func (n *notes) taken() []hub.Message {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.list
+}
 
 // A pipeListener accepts connections that are pipes: their ends wait in
 // virtual time.
