@@ -193,7 +193,8 @@ func (r *Relay) fillQuote(ctx context.Context, m hub.Message) hub.Message {
 		}
 	}
 	if q.Text == "" {
-		if f, found := r.find(ctx, q.Ref.Platform, q.Ref.Chat, q.Ref.Key); found {
+		f, found := r.find(ctx, q.Ref.Platform, q.Ref.Chat, q.Ref.Key)
+		if found && (f.Message.Via != hub.ViaPlatform || samePerson(f.Message.From, hub.Sender{ID: q.From, Aliases: q.Aliases})) {
 			q.Text = hub.Clip(f.Message.Text, hub.PreviewBytes) // without a label: that is put on last
 		}
 	}
