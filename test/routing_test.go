@@ -80,10 +80,11 @@ func tellRouting(t *testing.T, connect func(*hub, string) client) {
 
 	// One read receipt for the message of another, at its hand-over; Note to
 	// Self and reactions have none.
-	receipts := awaitRequests(t, d, "sendReceipt", 1)
+	awaitRequests(t, d, "sendReceipt", 1)
 	h.stop()
-	if receipts = d.Requests("sendReceipt"); len(receipts) != 1 {
-		t.Errorf("%d read receipts, want 1: %v", len(receipts), receipts)
+	receipts := d.Requests("sendReceipt")
+	if len(receipts) != 1 {
+		t.Fatalf("%d read receipts, want 1: %v", len(receipts), receipts)
 	}
 	want := map[string]any{"account": operator, "recipient": bob, "targetTimestamp": 1796055412657.0, "type": "read"}
 	if diff := cmp.Diff(want, receipts[0].Params); diff != "" {
