@@ -22,8 +22,9 @@ type Receiver interface {
 type Receipt struct {
 	ID       MessageID
 	Decision Decision
-	Known    bool // there is an agent of the name that the message was sent to
-	Sessions int  // that it was queued for
+	Dropped  string // why the gate kept it out, and nobody was told; empty: it did not
+	Known    bool   // there is an agent of the name that the message was sent to
+	Sessions int    // that it was queued for
 }
 
 // A Platform is a service that people write from and are written to.

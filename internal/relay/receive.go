@@ -23,7 +23,7 @@ func (r *Relay) Receive(ctx context.Context, m hub.Message) (hub.Receipt, error)
 	m, answer := r.Gate.Admit(m, verdict)
 	if answer != gate.Admitted {
 		r.Log.Debug("message dropped", "message", m.ID, "platform", m.Ref.Platform, "why", string(answer))
-		return hub.Receipt{ID: m.ID}, nil
+		return hub.Receipt{ID: m.ID, Dropped: string(answer)}, nil
 	}
 	r.Gate.Open(m.Ref.Platform, m.Ref.Chat)
 	m = r.fillQuote(ctx, m)

@@ -228,8 +228,11 @@ func TestReceiptGoesOutAtTheFirstHandOver(t *testing.T) {
 func TestStrangersWordsReachNobody(t *testing.T) {
 	start(t, func(f *fixture) {
 		f.sessions.Connect("desk")
-		f.receive(from("in", func(m *hub.Message) { m.From.ID = "+9" }))
+		r := f.receive(from("in", func(m *hub.Message) { m.From.ID = "+9" }))
 		f.wantGot(got{})
+		if r.Dropped != string(gate.Stranger) {
+			t.Errorf("the platform was told %+v", r)
+		}
 		if ms, _ := f.store.Find(f.t.Context(), fake, "in"); len(ms) > 0 {
 			t.Error("they are in the record")
 		}
