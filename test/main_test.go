@@ -8,6 +8,7 @@ package test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -32,6 +33,12 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	flag.Parse()
+	// Stories wait most of the time: for a stream to prove itself, for a
+	// session to be gone.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("6")
 	}
 	os.Exit(run(m))
 }
