@@ -18,8 +18,8 @@ import (
 )
 
 // ServeStdio serves one agent on in and out (MCP's stdio transport), as the
-// only session of t, until in ends. It is told nothing of routes: there is
-// nobody else. t must run.
+// only session of t, until in or ctx ends. It is told nothing of routes: there
+// is nobody else. t must run; calls that wait for mail end with in.
 func ServeStdio(ctx context.Context, t *Table, v Verbs, version string, in io.ReadCloser, out io.Writer) error {
 	t.view.routes = false
 	id := hub.SessionID(rand.Text())
@@ -36,7 +36,7 @@ func ServeStdio(ctx context.Context, t *Table, v Verbs, version string, in io.Re
 	if err != nil {
 		return fmt.Errorf("start the SDK: %w", err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = in.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = tap.Close() }) // in itself may not be ours to close
 	defer stop()
 	if err := ss.Wait(); err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {
 		return fmt.Errorf("read from the agent: %w", err)
@@ -79,6 +79,7 @@ func (t *tap) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		m, err := t.Connection.Read(ctx)
 		if err != nil {
+			t.table.stop() // nobody waits for what is waited for
 			return m, err
 		}
 		req, ok := m.(*jsonrpc.Request)
