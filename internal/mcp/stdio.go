@@ -19,7 +19,7 @@ import (
 
 // ServeStdio serves one agent on in and out (MCP's stdio transport), as the
 // only session of t, until in or ctx ends. It is told nothing of routes: there
-// is nobody else. t must run; calls that wait for mail end with in.
+// is nobody else. t must run.
 func ServeStdio(ctx context.Context, t *Table, v Verbs, version string, in io.ReadCloser, out io.Writer) error {
 	t.view.routes = false
 	id := hub.SessionID(rand.Text())
@@ -79,7 +79,6 @@ func (t *tap) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		m, err := t.Connection.Read(ctx)
 		if err != nil {
-			t.table.stop() // nobody waits for what is waited for
 			return m, err
 		}
 		req, ok := m.(*jsonrpc.Request)
