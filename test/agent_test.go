@@ -112,11 +112,14 @@ func (a *agent) post(method string, params any, notification bool) answer {
 		a.next++
 		m["id"] = a.next
 	}
-	path := "/mcp"
-	if a.options.label != "" {
-		path += "?label=" + url.QueryEscape(a.options.label)
+	return a.hub.do(http.MethodPost, a.path(), m, a.header())
+}
+
+func (a *agent) path() string {
+	if a.options.label == "" {
+		return "/mcp"
 	}
-	return a.hub.do(http.MethodPost, path, m, a.header())
+	return "/mcp?label=" + url.QueryEscape(a.options.label)
 }
 
 func (a *agent) header() map[string]string {

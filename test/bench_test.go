@@ -67,16 +67,7 @@ func replyLine(b *testing.B, sent string) func(i int) string {
 // openStream opens an agent's stream on a connection of its own, and returns
 // what waits for the next event.
 func openStream(b *testing.B, a *agent) (next func(*testing.B)) {
-	conn, err := net.Dial("tcp", strings.TrimPrefix(a.hub.url, "http://"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { conn.Close() })
-	fmt.Fprintf(conn, "GET /mcp HTTP/1.1\r\nHost: %s\r\n", strings.TrimPrefix(a.hub.url, "http://"))
-	for k, v := range a.header() {
-		fmt.Fprintf(conn, "%s: %s\r\n", k, v)
-	}
-	fmt.Fprint(conn, "\r\n")
+	conn := a.rawStream(b)
 	in := bufio.NewReader(conn)
 	next = func(b *testing.B) {
 		for {
