@@ -1,0 +1,164 @@
+package phone
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"aldis/internal/hub"
+)
+
+// The bounds and times of the streams that pages watch.
+const (
+	maxViewers = 16
+	maxQueue   = 256 // changes that a page is behind; past them it is cut, and starts afresh
+	lookEvery  = 500 * time.Millisecond
+	aliveEvery = 15 * time.Second
+	writeTime  = 10 * time.Second
+)
+
+// A viewer is one page that is open.
+type viewer struct {
+	queue chan event // closed when it is cut
+}
+
+// An event is one of the stream.
+type event struct {
+	seq  uint64 // zero: of no place in the order
+	name string
+	data any
+}
+
+// A snapshot is all that a page shows, its first event.
+type snapshot struct {
+	Bubbles  []bubble     `json:"bubbles"`
+	Received []received   `json:"received"`
+	Agents   []AgentState `json:"agents"`
+	Join     []JoinLine   `json:"join"`
+}
+
+// watch adds a viewer, and returns what it is to show first.
+func (p *Phone) watch() (*viewer, event, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.ended == nil:
+		return nil, event{}, errDown
+	case len(p.viewers) >= maxViewers:
+		return nil, event{}, hub.Errorf(hub.Limited, "%d pages show this phone already: close one", maxViewers)
+	}
+	v := &viewer{make(chan event, maxQueue)}
+	p.viewers[v] = struct{}{}
+	now := snapshot{Bubbles: []bubble{}, Received: []received{}, Join: p.Join}
+	for _, list := range p.state.chats {
+		now.Bubbles = append(now.Bubbles, list...)
+	}
+	for _, list := range p.state.received {
+		now.Received = append(now.Received, list...)
+	}
+	return v, event{p.seq, "state", &now}, nil
+}
+
+// publish tells the viewers of c. One that is too far behind is cut. p.mu is
+// held.
+func (p *Phone) publish(c change) {
+	p.seq++
+	for v := range p.viewers {
+		select {
+		case v.queue <- event{p.seq, "change", c}:
+		default:
+			p.cut(v)
+		}
+	}
+}
+
+// cut ends a viewer's stream. p.mu is held.
+func (p *Phone) cut(v *viewer) {
+	if _, ok := p.viewers[v]; ok {
+		delete(p.viewers, v)
+		close(v.queue)
+	}
+}
+
+func (p *Phone) leave(v *viewer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut(v)
+}
+
+// events serves GET /phone/events: a snapshot, then each change.
+func (p *Phone) events(w http.ResponseWriter, r *http.Request) error {
+	v, first, err := p.watch()
+	if err != nil {
+		return err
+	}
+	defer p.leave(v)
+	agents := p.Agents()
+	first.data.(*snapshot).Agents = agents
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	s := stream{w, http.NewResponseController(w)}
+	if s.send(first) != nil {
+		return nil
+	}
+	p.follow(r, s, v, agents)
+	return nil
+}
+
+// follow writes until the page has gone, or is cut.
+func (p *Phone) follow(r *http.Request, s stream, v *viewer, agents []AgentState) {
+	look, alive := time.NewTicker(lookEvery), time.NewTicker(aliveEvery)
+	defer look.Stop()
+	defer alive.Stop()
+	var err error
+	for err == nil {
+		select {
+		case <-r.Context().Done():
+			return
+		case e, more := <-v.queue:
+			if !more {
+				return
+			}
+			err = s.send(e)
+		case <-look.C:
+			if now := p.Agents(); !slices.Equal(now, agents) {
+				agents = now
+				err = s.send(event{name: "change", data: map[string]any{"agents": agents}})
+			}
+		case <-alive.C:
+			err = s.write(": alive\n\n")
+		}
+	}
+}
+
+// A stream writes server-sent events (WHATWG HTML, section 9.2).
+type stream struct {
+	w  http.ResponseWriter
+	rc *http.ResponseController
+}
+
+func (s stream) send(e event) error {
+	data, err := json.Marshal(e.data)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	if e.seq > 0 || e.name == "state" {
+		fmt.Fprintf(&b, "id: %d\n", e.seq)
+	}
+	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", e.name, data)
+	return s.write(b.String())
+}
+
+func (s stream) write(text string) error {
+	// Not supported means no connection to guard: a test's recorder.
+	_ = s.rc.SetWriteDeadline(time.Now().Add(writeTime))
+	if _, err := s.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return s.rc.Flush()
+}
