@@ -248,7 +248,8 @@ func (r *Relay) sendReceipts(ctx context.Context) {
 }
 
 // sendReceipt sends one, and reports whether the next may be tried. One that
-// fails is not worth another try, unless the platform is not there at all.
+// fails is not worth another try, unless the platform is not there at all or
+// takes nothing for now.
 func (r *Relay) sendReceipt(ctx context.Context, m hub.Message) bool {
 	p, ok := r.platformOf(m.Ref.Platform).(hub.Receipter)
 	if ok {
