@@ -98,6 +98,36 @@ func tellRouting(t *testing.T, connect func(*hub, string) client) {
 	}
 }
 
+// TestReadReceipts has messages of every sort reach two sessions of one agent:
+// each message is read once, and what is no message is not.
+func TestReadReceipts(t *testing.T) {
+	t.Parallel()
+	d := hubtest.NewDaemon(t)
+	h := startSignalHub(t, d, "--trusted-sender", bob)
+	one, two := h.connect("deploy-bot"), h.connect("deploy-bot")
+	for _, name := range []string{"dm", "reaction", "quote", "edit", "reaction_remove", "sync_note_to_self", "remote_delete"} {
+		receive(t, d, capture(t, name))
+	}
+	one.await(7)
+	two.await(7)
+	awaitRequests(t, d, "sendReceipt", 2)
+	h.stop()
+	var read []string
+	for _, r := range d.Requests("sendReceipt") {
+		read = append(read, fmt.Sprintf("%v %.0f", r.Params["recipient"], r.Params["targetTimestamp"]))
+	}
+	want := []string{bob + " " + messageKey(t, "dm"), bob + " " + messageKey(t, "quote")}
+	if slices.Sort(read); !slices.Equal(read, want) {
+		t.Errorf("read receipts %q, want %q", read, want)
+	}
+}
+
+// messageKey is the timestamp of a captured message.
+func messageKey(t *testing.T, name string) string {
+	t.Helper()
+	return fmt.Sprint(dig(capture(t, name), "params", "envelope")["timestamp"])
+}
+
 // wantEvent checks what an event says, and some of its meta. An empty value
 // means that the key is not there.
 func wantEvent(t *testing.T, what string, e event, content string, meta map[string]string) {
