@@ -2,30 +2,30 @@ package test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"aldis/internal/hubtest"
 )
 
 // An agent is a raw MCP client that behaves as Claude Code was seen to: it
 // keeps its session, opens its stream again a second after that ended, with
 // Last-Event-ID, and never deletes anything.
 type agent struct {
-	t       testing.TB
-	hub     *hub
-	options agentOptions
-	session string
-	next    int // id of the next request
-	leave   context.CancelFunc
-	left    sync.WaitGroup
+	*hubtest.Client
+	t     testing.TB
+	hub   *hub
+	leave context.CancelFunc
+	left  sync.WaitGroup
 
 	mu      sync.Mutex
 	events  []event
@@ -40,7 +40,7 @@ type agentOptions struct {
 	header string // X-Signal-Agent-Id
 	label  string // ?label=
 	token  string // empty: the shared one
-	client string // clientInfo.name; empty: "test"
+	client string // clientInfo.name; empty: that of hubtest
 	deaf   bool   // opens no stream
 }
 
@@ -60,33 +60,28 @@ func (h *hub) connect(name string) *agent {
 // counts the agent as present.
 func (h *hub) connectAs(o agentOptions) *agent {
 	h.t.Helper()
-	if o.token == "" {
-		o.token = token
-	}
-	if o.client == "" {
-		o.client = "test"
-	}
-	a := &agent{t: h.t, hub: h, options: o, leave: func() {}}
-	first := a.post("initialize", map[string]any{
-		"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": o.client, "version": "1"},
-	}, false)
-	if a.session = first.header.Get("Mcp-Session-Id"); first.status != http.StatusOK || a.session == "" {
-		h.t.Fatalf("initialize: %d %s", first.status, first.body)
-	}
-	if r := a.post("notifications/initialized", nil, true); r.status != http.StatusAccepted {
-		h.t.Fatalf("notifications/initialized: %d %s", r.status, r.body)
-	}
+	a := h.agent(o)
+	a.Connect()
 	if o.deaf {
 		return a
 	}
 	a.join()
 	h.t.Cleanup(a.disconnect)
 	eventually(h.t, "the stream opens", func() bool { a.mu.Lock(); defer a.mu.Unlock(); return a.opened > 0 })
-	if name := o.header + o.label; name != "" {
+	if name := a.name(); name != "" {
 		h.awaitPresence(name, true)
 	}
 	return a
 }
+
+// agent returns one that has not joined the hub yet.
+func (h *hub) agent(o agentOptions) *agent {
+	a := &agent{Client: hubtest.NewClient(h.t, h.url+"/mcp", cmp.Or(o.token, token)), t: h.t, hub: h, leave: func() {}}
+	a.Agent, a.Label, a.Name = o.header, o.label, cmp.Or(o.client, a.Name)
+	return a
+}
+
+func (a *agent) name() string { return a.Agent + a.Label }
 
 // join opens the stream, and keeps it open.
 func (a *agent) join() {
@@ -101,36 +96,13 @@ func (a *agent) disconnect() {
 	a.left.Wait()
 }
 
-// post sends a request or, as a notification, one that has no answer.
-func (a *agent) post(method string, params any, notification bool) answer {
-	a.t.Helper()
-	m := map[string]any{"jsonrpc": "2.0", "method": method}
-	if params != nil {
-		m["params"] = params
-	}
-	if !notification {
-		a.next++
-		m["id"] = a.next
-	}
-	return a.hub.do(http.MethodPost, a.path(), m, a.header())
-}
-
-func (a *agent) path() string {
-	if a.options.label == "" {
-		return "/mcp"
-	}
-	return "/mcp?label=" + url.QueryEscape(a.options.label)
-}
-
+// header is what goes with each request of the session.
 func (a *agent) header() map[string]string {
-	h := bearer(a.options.token)
+	h := bearer(a.Token)
 	h["Accept"] = "application/json, text/event-stream"
-	if a.options.header != "" {
-		h["X-Signal-Agent-Id"] = a.options.header
-	}
-	if a.session != "" {
-		h["Mcp-Session-Id"] = a.session
-		h["Mcp-Protocol-Version"] = "2025-11-25"
+	h["Mcp-Session-Id"], h["Mcp-Protocol-Version"] = a.Session, a.Version
+	if a.Agent != "" {
+		h["X-Signal-Agent-Id"] = a.Agent
 	}
 	return h
 }
@@ -145,26 +117,21 @@ func (a *agent) call(tool string, args map[string]any) string {
 	return text
 }
 
+// callRaw is call for when an error may come, of the tool or of the protocol.
 func (a *agent) callRaw(tool string, args map[string]any) (text string, isError bool) {
 	a.t.Helper()
-	r := a.post("tools/call", map[string]any{"name": tool, "arguments": args}, false)
-	var m struct {
-		Result struct {
-			Content []struct{ Text string }
-			IsError bool
-		}
-		Error *struct{ Message string }
+	r := a.Call("tools/call", map[string]any{"name": tool, "arguments": args})
+	if r.Error != nil {
+		return r.Error.Message, true
 	}
-	if err := json.Unmarshal([]byte(r.body), &m); err != nil || r.status != http.StatusOK {
-		a.t.Fatalf("call %s: %d %s", tool, r.status, r.body)
+	var result struct {
+		Content []struct{ Text string }
+		IsError bool
 	}
-	if m.Error != nil {
-		return m.Error.Message, true
+	if err := json.Unmarshal(r.Result, &result); err != nil || len(result.Content) != 1 {
+		a.t.Fatalf("call %s: status %d, %s, %v", tool, r.Status, r.Result, err)
 	}
-	for _, c := range m.Result.Content {
-		text += c.Text
-	}
-	return text, m.Result.IsError
+	return result.Content[0].Text, result.IsError
 }
 
 // reopenAfter is how long Claude Code waits before it opens its stream again.
@@ -271,7 +238,7 @@ func (a *agent) got() []event {
 // await waits until there are n events, and returns them.
 func (a *agent) await(n int) []event {
 	a.t.Helper()
-	eventually(a.t, fmt.Sprintf("%s has %d events", a.options.header+a.options.label, n), func() bool { return len(a.got()) >= n })
+	eventually(a.t, fmt.Sprintf("%s has %d events", a.name(), n), func() bool { return len(a.got()) >= n })
 	return a.got()
 }
 

@@ -67,7 +67,17 @@ func replyLine(b *testing.B, sent string) func(i int) string {
 // openStream opens an agent's stream on a connection of its own, and returns
 // what waits for the next event.
 func openStream(b *testing.B, a *agent) (next func(*testing.B)) {
-	conn := a.rawStream(b)
+	host := strings.TrimPrefix(a.hub.url, "http://")
+	conn, err := net.Dial("tcp", host)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { conn.Close() })
+	fmt.Fprintf(conn, "GET /mcp HTTP/1.1\r\nHost: %s\r\n", host)
+	for k, v := range a.header() {
+		fmt.Fprintf(conn, "%s: %s\r\n", k, v)
+	}
+	fmt.Fprint(conn, "\r\n")
 	in := bufio.NewReader(conn)
 	next = func(b *testing.B) {
 		for {

@@ -112,7 +112,7 @@ func TestStatus(t *testing.T) {
 	h := startSignalHub(t, d, "--default-agent", "crush-signal")
 	h.connect("deploy-bot").call("send", map[string]any{"text": "up"})
 	text := h.aldis("status")
-	for _, want := range []string{"routes    1", "signal: connected, version 0.13.19", "deploy-bot: present", "crush-signal: absent, the default", "live, client test"} {
+	for _, want := range []string{"routes    1", "signal: connected, version 0.13.19", "deploy-bot: present", "crush-signal: absent, the default", "live, client hubtest"} {
 		if !strings.Contains(text.stdout, want) {
 			t.Errorf("aldis status does not say %q:\n%s", want, text.stdout)
 		}
@@ -172,8 +172,8 @@ func TestTokens(t *testing.T) {
 		defer a.mu.Unlock()
 		return len(a.refused) == 1 && a.refused[0] == http.StatusUnauthorized
 	})
-	if got := a.post("tools/list", nil, false); got.status != http.StatusUnauthorized {
-		t.Errorf("a call with the token: status %d, want 401", got.status)
+	if got := a.Call("tools/list", nil); got.Status != http.StatusUnauthorized {
+		t.Errorf("a call with the token: status %d, want 401", got.Status)
 	}
 	h.notify("cron", "crush-signal", "still here")
 	other.await(1)

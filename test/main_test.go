@@ -54,7 +54,7 @@ func run(m *testing.M) int {
 	if runtime.GOOS == "windows" {
 		binary += ".exe"
 	}
-	args := append([]string{"build", "-o", binary}, raceFlags...)
+	args := append([]string{"build", "-buildvcs=false", "-o", binary}, raceFlags...)
 	if out, err := exec.Command("go", append(args, "aldis/cmd/aldis")...).CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
 		return 1

@@ -3,7 +3,6 @@ package test
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,7 +22,7 @@ func TestTroublesomeNeighbours(t *testing.T) {
 	deploy, desk := h.connect("deploy-bot"), h.connectAs(agentOptions{label: "desk"})
 
 	stalled := h.connectAs(agentOptions{header: "stalled", deaf: true})
-	stall(t, stalled)
+	stalled.Stall()
 	h.awaitPresence("stalled", true)
 	trouble := map[string]func(ctx context.Context){
 		"another that does not read what it is sent": func(context.Context) {
@@ -85,13 +84,13 @@ func TestStalledAgentLosesNothing(t *testing.T) {
 	t.Parallel()
 	h := startHub(t, "--rate-limit", "0")
 	a := h.connectAs(agentOptions{header: "stalled", deaf: true})
-	conn := stall(t, a)
+	stream := a.Stall()
 	h.awaitPresence("stalled", true)
 	var want []string
 	for range 600 { // 19 MB: past the sockets' buffers, and the hub's
 		want = append(want, h.notify("cron", "stalled", strings.Repeat("x", 32<<10)))
 	}
-	conn.Close()
+	stream.Close()
 	a.join()
 	t.Cleanup(a.disconnect)
 	last := want[len(want)-1]
@@ -117,44 +116,14 @@ func TestStalledAgentLosesNothing(t *testing.T) {
 	}
 }
 
-// stall opens an agent's stream and reads none of it.
-func stall(t *testing.T, a *agent) net.Conn {
-	t.Helper()
-	conn := a.rawStream(t)
-	if err := conn.SetReadBuffer(4 << 10); err != nil {
-		t.Fatal(err)
-	}
-	return conn
-}
-
-// rawStream asks for an agent's stream on a connection of its own.
-func (a *agent) rawStream(t testing.TB) *net.TCPConn {
-	t.Helper()
-	host := strings.TrimPrefix(a.hub.url, "http://")
-	conn, err := net.Dial("tcp", host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	fmt.Fprintf(conn, "GET /mcp HTTP/1.1\r\nHost: %s\r\n", host)
-	for k, v := range a.header() {
-		fmt.Fprintf(conn, "%s: %s\r\n", k, v)
-	}
-	fmt.Fprint(conn, "\r\n")
-	return conn.(*net.TCPConn)
-}
-
 // visit opens a session and its stream, for a while, as clients do that only
 // look whether a server is there.
 func (h *hub) visit(ctx context.Context, o agentOptions, d time.Duration) {
-	a := &agent{t: h.t, hub: h, options: o}
-	a.options.token = token
-	first, err := h.try(http.MethodPost, a.path(), initialize, a.header())
-	if err != nil || first.status != http.StatusOK {
-		h.t.Errorf("a visit: %d %s %v", first.status, first.body, err)
+	a := h.agent(o)
+	if first := a.Initialize(); first.Status != http.StatusOK {
+		h.t.Errorf("a visit: %d %s", first.Status, first.Body)
 		return
 	}
-	a.session = first.header.Get("Mcp-Session-Id")
 	ctx, leave := context.WithTimeout(ctx, d)
 	defer leave()
 	a.stream(ctx)

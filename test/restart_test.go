@@ -64,13 +64,13 @@ func wantOnce(t *testing.T, a *agent, want []string, key func(event) string) {
 		}
 		return n
 	}
-	eventually(t, fmt.Sprintf("%s has all %d messages", a.options.header, len(want)), func() bool {
+	eventually(t, fmt.Sprintf("%s has all %d messages", a.name(), len(want)), func() bool {
 		n := count()
 		return !slices.ContainsFunc(want, func(k string) bool { return n[k] == 0 })
 	})
 	for k, n := range count() {
 		if n != 1 {
-			t.Errorf("%s has %q %d times", a.options.header, k, n)
+			t.Errorf("%s has %q %d times", a.name(), k, n)
 		}
 	}
 }
