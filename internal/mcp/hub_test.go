@@ -106,10 +106,12 @@ func (h *testHub) serveHTTP(handler http.Handler, log *slog.Logger, inPipes bool
 		h.url, h.dial = "http://127.0.0.1:80/mcp", ln.dial
 		srv := &http.Server{Handler: httpd.Guard(log, httpd.NewHosts("127.0.0.1", "80", nil), handler)}
 		return func(ctx context.Context) error {
-			stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
-			defer stop()
-			_ = srv.Serve(ln)
-			return nil
+			go func() { _ = srv.Serve(ln) }()
+			<-ctx.Done()
+			grace, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			_ = srv.Shutdown(grace)
+			return srv.Close()
 		}
 	}
 	srv := &httpd.Server{Addr: "127.0.0.1:0", Handler: handler, Log: log, Grace: time.Second}

@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -147,17 +146,17 @@ func TestCancelledInboxEndsAtOnce(t *testing.T) {
 func TestWaitingInboxEndsWithTheHub(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *testHub) {
 		c := h.mailbox("alice")
-		answer := make(chan hubtest.Reply, 1)
-		go func() {
-			answer <- c.CallContext(context.Background(), "tools/call", map[string]any{"name": "inbox", "arguments": map[string]any{"wait_seconds": 50}})
-		}()
+		answer := make(chan hubtest.ToolResult, 1)
+		go func() { answer <- c.Tool("inbox", map[string]any{"wait_seconds": 50}) }()
 		pass(time.Second)
 		begin := time.Now()
 		h.stop()
 		if d := time.Since(begin); d > time.Second {
 			t.Errorf("the hub stopped after %s", d)
 		}
-		<-answer
+		if r := <-answer; !r.IsError || !strings.Contains(r.Text, "stopping") {
+			t.Errorf("answer %+v", r)
+		}
 	})
 }
 

@@ -18,10 +18,9 @@ func TestSendingTools(t *testing.T) {
 	h.relay.Gate.Open("signal", "group:Zw==")
 	c := h.mailbox("alice")
 	ref := func(chat hub.ChatID, key string) hub.Ref { return hub.Ref{Platform: "signal", Chat: chat, Key: key} }
-	heard := h.says("from the phone") // key 1
-	if _, err := h.store.Fate(t.Context(), "", heard.ID); err != nil {
-		t.Fatal(err)
-	}
+	c.Open("")
+	eventually(t, func() error { return want("alice", h.states("alice"), "live") }) // else the operator would be told that nobody is here
+	h.says("from the phone")                                                        // key 1
 	for _, tt := range []struct {
 		tool   string
 		args   map[string]any
