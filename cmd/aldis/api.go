@@ -34,6 +34,11 @@ func (h *hubProcess) handler(tokens auth.Tokens) http.Handler {
 	for _, pattern := range []string{"/api/", "/admin", "/admin/", "/metrics"} {
 		serve(pattern, nothing, auth.Admin)
 	}
+	if h.phone != nil {
+		mux.Handle("/phone", h.phone.Handler())
+		mux.Handle("/phone/", h.phone.Handler())
+		serve("POST /phone/received", h.phone.Received, auth.Shared)
+	}
 	mux.Handle("GET /healthz", httpd.Handle(h.log, healthy))
 	mux.Handle("GET /readyz", httpd.Handle(h.log, h.ready))
 	return httpd.Mux(mux)
@@ -52,12 +57,23 @@ func (h *hubProcess) ready(w http.ResponseWriter, r *http.Request) error {
 	if h.relay.Healthy() != nil || h.store.Healthy(r.Context()) != nil {
 		return hub.Errorf(hub.Unavailable, "the record cannot be written")
 	}
-	if h.signal != nil {
-		if state := h.signal.Report().State; state == "connecting" || state == "down" {
-			return hub.Errorf(hub.Unavailable, "signal-cli is not connected")
+	for _, p := range h.reports() {
+		if p.State == "connecting" || p.State == "down" {
+			return hub.Errorf(hub.Unavailable, "%s is not connected", p.Platform)
 		}
 	}
 	return healthy(w, r)
+}
+
+// reports describes the platforms that have a connection.
+func (h *hubProcess) reports() []hub.PlatformReport {
+	list := []hub.PlatformReport{}
+	for _, p := range h.relay.Platforms {
+		if r, ok := p.(hub.Reporter); ok {
+			list = append(list, r.Report())
+		}
+	}
+	return list
 }
 
 // A status describes the running hub. aldis status prints it.
@@ -80,7 +96,7 @@ type agentStatus struct {
 func (h *hubProcess) status(w http.ResponseWriter, _ *http.Request) error {
 	s := status{
 		Version: version(), Started: h.started.UTC(), Sessions: h.table.List(),
-		Routes: h.relay.Routes.Len(), Waiting: h.relay.Waiting(), Agents: []agentStatus{}, Platforms: []hub.PlatformReport{},
+		Routes: h.relay.Routes.Len(), Waiting: h.relay.Waiting(), Agents: []agentStatus{}, Platforms: h.reports(),
 	}
 	seen := map[hub.AgentID]bool{}
 	add := func(agent hub.AgentID) {
@@ -94,9 +110,6 @@ func (h *hubProcess) status(w http.ResponseWriter, _ *http.Request) error {
 		add(session.Agent)
 	}
 	add(h.settings.DefaultAgent)
-	if h.signal != nil {
-		s.Platforms = append(s.Platforms, h.signal.Report())
-	}
 	return httpd.WriteJSON(w, http.StatusOK, s)
 }
 

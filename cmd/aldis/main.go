@@ -33,6 +33,9 @@ type cli struct {
 	Status  statusCmd  `cmd:"" help:"Show the sessions, agents, routes and platforms of a running hub."`
 	Token   tokenCmd   `cmd:"" help:"Manage tokens that stand for one agent each."`
 	Version versionCmd `cmd:"" help:"Print the version."`
+
+	DemoAgent demoAgentCmd `cmd:"" help:"Be one more sample agent of a demo, or of any hub."`
+	DemoHub   demoHubCmd   `cmd:"" hidden:"" help:"Be the hub of a demo; serve --demo starts it."`
 }
 
 // An env is the world outside of the program. Tests have their own.

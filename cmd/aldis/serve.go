@@ -16,6 +16,7 @@ import (
 	"aldis/internal/httpd"
 	"aldis/internal/hub"
 	"aldis/internal/mcp"
+	"aldis/internal/phone"
 	"aldis/internal/relay"
 	"aldis/internal/route"
 	"aldis/internal/signal"
@@ -27,7 +28,15 @@ type serveCmd struct{ config.Serve }
 
 func (c *serveCmd) Run(ctx context.Context, e env) error {
 	log := logger(c.Common, e.stderr)
-	h, err := openHub(ctx, c.Serve, log)
+	if c.Demo {
+		return runDemo(ctx, c.Serve, e, log)
+	}
+	return serve(ctx, c.Serve, log, joinOperator)
+}
+
+// serve runs a hub with the platforms that join gives it.
+func serve(ctx context.Context, c config.Serve, log *slog.Logger, join func(*hubProcess) error) error {
+	h, err := openHub(ctx, c, log, join)
 	if err != nil {
 		return err
 	}
@@ -45,12 +54,12 @@ type hubProcess struct {
 	routeLog *routeLog // nil: routes are in memory alone
 	table    *mcp.Table
 	relay    *relay.Relay
-	signal   *signal.Client // nil: no Signal
+	phone    *phone.Phone // nil: this is no demo
 	server   *httpd.Server
 }
 
 // openHub takes the state folder and the address, and readies all parts.
-func openHub(ctx context.Context, c config.Serve, log *slog.Logger) (h *hubProcess, err error) {
+func openHub(ctx context.Context, c config.Serve, log *slog.Logger, join func(*hubProcess) error) (h *hubProcess, err error) {
 	h = &hubProcess{settings: c, log: log, started: time.Now()}
 	defer func() {
 		if err != nil {
@@ -73,7 +82,7 @@ func openHub(ctx context.Context, c config.Serve, log *slog.Logger) (h *hubProce
 	if h.store, err = store.Open(ctx, options); err != nil {
 		return h, err
 	}
-	if err := h.wire(); err != nil {
+	if err := errors.Join(h.wire(), join(h)); err != nil {
 		return h, err
 	}
 	tokens := auth.Tokens{Shared: c.Tokens(), Admin: admin, Agents: h.store.TokenAgent, AllowUnauthenticated: c.AllowUnauthenticated}
@@ -81,7 +90,7 @@ func openHub(ctx context.Context, c config.Serve, log *slog.Logger) (h *hubProce
 	return h, h.server.Listen(ctx)
 }
 
-// wire joins sessions, relay and platforms.
+// wire joins sessions and relay.
 func (h *hubProcess) wire() error {
 	c := h.settings
 	h.table = mcp.NewTable()
@@ -101,11 +110,16 @@ func (h *hubProcess) wire() error {
 		h.routeLog, h.relay.RouteLog = l, l
 		h.relay.Routes.Restore(routes)
 	}
+	return nil
+}
+
+// joinOperator joins Signal, if there is an operator.
+func joinOperator(h *hubProcess) error {
+	c := h.settings
 	if c.Operator == "" {
 		return nil
 	}
-	h.signal = newSignal(c.Common, c.Signal, h.log)
-	return joinSignal(h.relay, h.signal, c.Signal)
+	return joinSignal(h.relay, newSignal(c.Common, c.Signal, h.log), c.Signal)
 }
 
 // newSignal returns a client of the daemon.
@@ -161,8 +175,8 @@ func (h *hubProcess) run(ctx context.Context) error {
 	edges, edgesCtx := errgroup.WithContext(ctx)
 	edges.Go(func() error { return h.table.Run(edgesCtx) })
 	edges.Go(func() error { return h.server.Serve(edgesCtx) })
-	if h.signal != nil {
-		edges.Go(func() error { return h.signal.Run(edgesCtx, h.relay) })
+	for _, p := range h.relay.Platforms {
+		edges.Go(func() error { return p.Run(edgesCtx, h.relay) })
 	}
 	err := edges.Wait()
 	stopRest()
@@ -174,6 +188,9 @@ func (h *hubProcess) run(ctx context.Context) error {
 // close gives back what openHub took.
 func (h *hubProcess) close() error {
 	var errs []error
+	if h.phone != nil {
+		errs = append(errs, h.phone.Close())
+	}
 	if h.routeLog != nil {
 		errs = append(errs, h.routeLog.log.Close())
 	}

@@ -51,9 +51,9 @@ func (s *Serve) checkTokens() error {
 	if s.AllowUnauthenticated && !s.Loopback() {
 		return fmt.Errorf("--allow-unauthenticated is for loopback addresses alone, and --host is %s; set --auth-token (ALDIS_AUTH_TOKEN) instead", s.Host)
 	}
-	if s.AuthToken == "" && !s.AllowUnauthenticated {
+	if s.AuthToken == "" && !s.AllowUnauthenticated && !s.Demo {
 		return errors.New("whoever reaches the hub can write as you, so it needs a token: set --auth-token (ALDIS_AUTH_TOKEN), " +
-			"or, on a loopback address, allow everybody on this machine with --allow-unauthenticated")
+			"or, on a loopback address, allow everybody on this machine with --allow-unauthenticated. To try it out: aldis serve --demo")
 	}
 	for _, token := range s.Tokens() {
 		if !sendable(token) {

@@ -38,6 +38,8 @@ type Serve struct {
 	Common
 	Listen
 
+	Demo bool `vars:"ALDIS_DEMO" help:"Try it: a phone in the browser in place of Signal, two sample agents, and tokens and a state folder that are thrown away."`
+
 	AuthToken            Secret     `vars:"ALDIS_AUTH_TOKEN,SIGNAL_MCP_AUTH_TOKEN" placeholder:"TOKEN" help:"Token that agents and scripts share; NEW,OLD are both valid."`
 	AdminToken           Secret     `vars:"ALDIS_ADMIN_TOKEN" placeholder:"TOKEN" help:"Token of whoever runs the hub. Default: made once, in admin.token in the state folder."`
 	AllowUnauthenticated bool       `vars:"ALDIS_ALLOW_UNAUTHENTICATED,SIGNAL_MCP_ALLOW_UNAUTHENTICATED" help:"Let agents and scripts in without a token; on a loopback address alone."`

@@ -1,0 +1,264 @@
+// Package demo plays the parts that a newcomer does not have yet: sample agents
+// on a hub, and somebody who starts the hub's process again when it was killed.
+//
+// Its one rule: nothing here knows the hub from within. The agents are MCP
+// clients as any other, so that what they show is true of any other.
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	joinEvery   = time.Second      // between attempts to join the hub
+	callFor     = 30 * time.Second // how long a call is tried again while the hub is away
+	eventsQueue = 1024             // events that wait for an agent; what is past them the hub offers again
+)
+
+// An Event is what an agent was handed: params of notifications/claude/channel.
+type Event struct {
+	Content string            `json:"content"`
+	Meta    map[string]string `json:"meta"`
+}
+
+// An Agent is a sample agent: it joins a hub, says its first words once, and
+// answers by its rule.
+type Agent struct {
+	// set before use
+	Name  string
+	Hub   string // the hub's address, like http://127.0.0.1:8765
+	Token string
+	First string                       // what it writes to the operator at first; empty: nothing
+	Rule  func(Event) []string         // what it answers; nil: nothing
+	Heard func(context.Context, Event) // is told of each event; nil: nobody is
+	Pause func(ctx context.Context)    // before it answers, as if it worked; nil: a second
+	Log   *slog.Logger
+
+	// owned by Run
+	greeted bool
+	seen    map[string]bool
+}
+
+// Run keeps the agent on the hub until ctx is done, then leaves it.
+func (a *Agent) Run(ctx context.Context) error {
+	if a.seen == nil {
+		a.seen = make(map[string]bool)
+	}
+	for ctx.Err() == nil {
+		if err := a.session(ctx); err != nil && ctx.Err() == nil {
+			a.Log.Debug("left the hub", "agent", a.Name, "err", err)
+		}
+		pause(ctx, joinEvery)
+	}
+	return nil
+}
+
+// session is one session of the agent, from joining to leaving.
+func (a *Agent) session(ctx context.Context) error {
+	events := make(chan Event, eventsQueue)
+	transport := &listener{
+		Transport: &mcp.StreamableClientTransport{
+			Endpoint: a.Hub + "/mcp", MaxRetries: 100,
+			HTTPClient: &http.Client{Transport: header{"Authorization": "Bearer " + a.Token, "X-Signal-Agent-Id": a.Name}},
+		},
+		events: events,
+	}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "aldis-demo", Version: "1"}, nil).Connect(ctx, transport, nil)
+	if err != nil {
+		return fmt.Errorf("join the hub at %s: %w", a.Hub, err)
+	}
+	var ended sync.WaitGroup
+	ctx, leave := context.WithCancelCause(ctx)
+	ended.Go(func() { leave(session.Wait()) })
+	defer ended.Wait()
+	defer session.Close()
+	if !a.greeted && a.First != "" {
+		if err := a.call(ctx, session, "send", map[string]any{"text": a.First}); err != nil {
+			return err
+		}
+	}
+	a.greeted = true
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case e := <-events:
+			if err := a.take(ctx, session, e); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// take answers an event. One that was seen before is not acted on twice.
+func (a *Agent) take(ctx context.Context, session *mcp.ClientSession, e Event) error {
+	if a.Heard != nil {
+		a.Heard(ctx, e)
+	}
+	if a.seen[e.Meta["id"]] || a.Rule == nil {
+		return nil
+	}
+	a.seen[e.Meta["id"]] = true
+	for _, text := range a.Rule(e) {
+		if a.Pause != nil {
+			a.Pause(ctx)
+		} else {
+			pause(ctx, time.Second)
+		}
+		if err := a.answer(ctx, session, e, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer says text where e came from.
+func (a *Agent) answer(ctx context.Context, session *mcp.ClientSession, e Event, text string) error {
+	if chat := e.Meta["chat_id"]; chat != "" {
+		return a.call(ctx, session, "reply", map[string]any{"chat_id": chat, "reply_to": e.Meta["message_id"], "text": text})
+	}
+	return a.call(ctx, session, "send_message", map[string]any{"target": e.Meta["from"], "content": text})
+}
+
+// call calls a tool, again while the hub is away. A tool that refuses is not
+// asked again.
+func (a *Agent) call(ctx context.Context, session *mcp.ClientSession, tool string, args map[string]any) error {
+	ctx, cancel := context.WithTimeout(ctx, callFor)
+	defer cancel()
+	for {
+		result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+		if err == nil {
+			if result.IsError {
+				a.Log.Warn("the hub refused a call", "agent", a.Name, "tool", tool)
+			}
+			return nil
+		}
+		if _, answered := errors.AsType[*jsonrpc.Error](err); answered || ctx.Err() != nil || errors.Is(err, mcp.ErrConnectionClosed) {
+			return fmt.Errorf("call %s: %w", tool, err)
+		}
+		pause(ctx, joinEvery)
+	}
+}
+
+// A listener is a client's transport that takes channel events out, which the
+// SDK does not know.
+type listener struct {
+	mcp.Transport
+	mcp.Connection
+	events chan<- Event
+}
+
+// Connect implements [mcp.Transport].
+func (l *listener) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := l.Transport.Connect(ctx)
+	l.Connection = c
+	return l, err
+}
+
+// Read implements [mcp.Connection].
+func (l *listener) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		m, err := l.Connection.Read(ctx)
+		req, ok := m.(*jsonrpc.Request)
+		if err != nil || !ok || req.Method != "notifications/claude/channel" {
+			return m, err
+		}
+		var e Event
+		if json.Unmarshal(req.Params, &e) != nil {
+			continue
+		}
+		select {
+		case l.events <- e:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// header sets headers on each request.
+type header map[string]string
+
+// RoundTrip implements [http.RoundTripper].
+func (h header) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for k, v := range h {
+		r.Header.Set(k, v)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// DeployBot asks whether to roll out, and does what it is told.
+func DeployBot(e Event) []string {
+	switch {
+	case e.Meta["edited"] != "", e.Meta["deleted"] != "", e.Meta["reaction_removed"] != "":
+		return nil
+	case e.Meta["route_status"] != "routed" && e.Meta["from"] == "":
+		return nil // it is not for us alone
+	}
+	switch verdict(e) {
+	case "yes":
+		return []string{"Rolling out build 214 to production …", "Done: 12 of 12 instances run build 214."}
+	case "no":
+		return []string{"All right. Build 214 stays on staging."}
+	default:
+		return []string{"I can roll out or hold. Answer yes or no, or react with 👍 or 👎."}
+	}
+}
+
+func verdict(e Event) string {
+	said := strings.ToLower(strings.Trim(e.Content, " .!\n"))
+	if r := e.Meta["reaction"]; r != "" {
+		said = r
+	}
+	switch {
+	case strings.HasPrefix(said, "👍"), said == "❤️", said == "y", said == "yes", said == "ok", said == "go", strings.HasPrefix(said, "yes "), strings.HasPrefix(said, "roll out"):
+		return "yes"
+	case strings.HasPrefix(said, "👎"), said == "n", said == "no", said == "hold", said == "stop", strings.HasPrefix(said, "no "):
+		return "no"
+	default:
+		return ""
+	}
+}
+
+// LogWatcher is the default agent: it gets what answers nobody, and what was
+// meant for an agent that is away.
+func LogWatcher(e Event) []string {
+	switch {
+	case e.Meta["edited"] != "", e.Meta["deleted"] != "", e.Meta["reaction"] != "":
+		return nil
+	case e.Meta["route_status"] == "agent_offline":
+		return []string{fmt.Sprintf("%s is not connected. You answered its “%s”; I'll pass it on.", e.Meta["routed_agent"], e.Meta["in_reply_to_text"])}
+	case strings.Contains(strings.ToLower(e.Content), "error"):
+		return []string{"3 errors in the last hour, all of them timeouts of cache-2."}
+	default:
+		return []string{"I watch the logs: all quiet. Ask me about errors. What answers no agent in particular comes to me."}
+	}
+}
+
+// Echo is the rule of an agent that somebody adds from another terminal.
+func Echo(e Event) []string {
+	if e.Meta["edited"] != "" || e.Meta["deleted"] != "" || e.Meta["reaction"] != "" {
+		return nil
+	}
+	return []string{"I got: " + e.Content}
+}
