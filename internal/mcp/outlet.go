@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,8 +21,8 @@ type sse struct {
 	conn net.Conn
 	now  func() time.Time
 
-	mu  sync.Mutex // held while writing; bounded by the write deadline
-	off int64
+	mu  sync.Mutex   // held while writing; bounded by the write deadline
+	off atomic.Int64 // bytes written; not behind mu: who asks must not wait for the peer
 }
 
 // open hijacks the connection of a GET and answers it with header, then with
@@ -85,19 +86,18 @@ func (o *sse) send(b []byte) error {
 		return err
 	}
 	n, err := o.conn.Write(b)
-	o.off += int64(n)
+	o.off.Add(int64(n))
 	return err
 }
 
-func (o *sse) written() int64 {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.off
-}
+func (o *sse) written() int64 { return o.off.Load() }
 
+// acknowledged counts first and then asks: what a write under way adds in
+// between makes the answer no for now, never yes too early.
 func (o *sse) acknowledged(n int64) bool {
+	written := o.written()
 	unacked, ok := unacknowledged(o.conn)
-	return !ok || o.written()-int64(unacked) >= n
+	return !ok || written-int64(unacked) >= n
 }
 
 func (o *sse) close() { _ = o.conn.Close() }

@@ -26,6 +26,39 @@ func TestStalledAgentDelaysNobody(t *testing.T) {
 	})
 }
 
+// On real sockets: while a write to a stalled agent is under way, what others
+// were sent is proved as ever.
+func TestStalledWriteDelaysNoHandOver(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, setup{})
+	h.mailbox("alice").Stall()
+	s := h.mailbox("bob").Open("")
+	blocked := func(id hub.MessageID) bool {
+		for range 20 {
+			if h.fate(id, "alice") == "written" {
+				return false
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		return true
+	}
+	for i := 0; ; i++ {
+		if id := h.script("alice", strings.Repeat("x", 30<<10)).ID; blocked(id) {
+			break
+		}
+		if i == 500 {
+			t.Skip("the system takes 15 MB for a peer that reads nothing")
+		}
+	}
+	r := h.script("bob", "hello")
+	s.Push()
+	begin := time.Now()
+	h.wantFate(r.ID, "bob", "handed_over")
+	if d := time.Since(begin); d > 3*time.Second {
+		t.Errorf("handed over after %s, want a second", d)
+	}
+}
+
 func TestWriteThatTakesTooLongEndsTheStream(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *testHub) {
 		c := h.mailbox("alice")
