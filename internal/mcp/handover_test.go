@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -185,6 +186,31 @@ func TestInboxAnswerToACallerThatHungUpProvesNothing(t *testing.T) {
 		}
 		if out := inbox(t, c, nil); len(out.Events) != 1 || out.Events[0].Seen {
 			t.Errorf("inbox: %+v", out)
+		}
+	})
+}
+
+// Nor does one that its caller never takes from the connection.
+func TestInboxAnswerThatIsNotWrittenProvesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		c := h.mailbox("alice")
+		inbox(t, c, nil)
+		r := h.says("hello")
+		conn, err := h.dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"inbox","arguments":{}}}`
+		_, err = fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
+			sharedToken, c.Session, len(body), body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		_ = conn.Close()
+		pass(0)
+		if got := h.fate(r.ID, "alice"); got != "queued" {
+			t.Errorf("%s", got)
 		}
 	})
 }

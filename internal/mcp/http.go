@@ -290,7 +290,11 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request, ss *session, re
 		}
 		return err
 	}
-	if err := writeMessage(w, resp); err != nil {
+	err = writeMessage(w, resp)
+	if err == nil && len(c.answer) > 0 {
+		err = http.NewResponseController(w).Flush() // a buffer proves nothing
+	}
+	if err != nil {
 		return nil // the client has gone: nothing was handed over
 	}
 	for _, f := range c.answer {
