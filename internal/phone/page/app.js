@@ -4,7 +4,7 @@
 //
 // One rule: text that others wrote is only ever set as textContent.
 
-const emojis = ['👍', '👎', '❤️', '🎉', '👀'];
+const emojis = ['👍', '👎', '❤️', '🎉']; // one row at 360 px
 const most = { bubbles: 300, events: 100 }; // elements in a list; older ones leave
 const retryAfter = 700; // ms
 const pictureBytes = 160_000; // of one picture: four and a long text fit in one request
@@ -137,12 +137,14 @@ class Chat {
   draw(li, b) {
     const bubble = $('.bubble', li) ?? make('div', 'bubble');
     li.classList.toggle('mine', b.mine);
+    li.classList.toggle('waiting', !b.key);
     li.classList.toggle('gone', Boolean(b.deleted));
     if (!bubble.hasAttribute('role')) {
       bubble.tabIndex = -1;
       bubble.setAttribute('role', 'button');
-      bubble.setAttribute('aria-haspopup', 'true');
+      bubble.ariaExpanded = 'false';
     }
+    bubble.ariaDisabled = String(Boolean(b.deleted));
     const who = this.who(b.mine ? this.name : b.agent);
     bubble.replaceChildren(
       b.mine ? unseen('You: ') : make('span', 'who', who, unseen(': ')),
@@ -172,13 +174,13 @@ class Chat {
     const mark = make('span', b.ticks === 2 ? 'ticks read' : 'ticks', ticks || '◷');
     mark.ariaHidden = 'true';
     mark.title = says;
-    return make('span', 'foot', b.edited ? 'edited ' : '', clock(Number(b.key)), b.mine ? mark : '', b.mine ? unseen(`, ${says}`) : '');
+    return make('span', 'foot', b.edited ? 'edited ' : '', clock(Number(b.key ?? Date.now())), b.mine ? mark : '', b.mine ? unseen(`, ${says}`) : '');
   }
 
   // wait shows a post that is on its way.
   wait(post, pictures) {
-    const li = make('li', 'row waiting');
-    this.draw(li, { mine: true, key: Date.now(), text: post.text, quote: this.quoteOf(post.quote), pictures });
+    const li = make('li', 'row');
+    this.draw(li, { mine: true, text: post.text, quote: this.quoteOf(post.quote), pictures });
     this.waiting.set(post.id, li);
     this.list.append(li);
     this.current($('.bubble', li));
@@ -210,6 +212,7 @@ class Chat {
     const b = this.items.get(bubble?.parentElement.dataset.key)?.data;
     if (!b || b.deleted || String(getSelection())) return;
     this.current(bubble);
+    bubble.focus(); // where the focus returns to
     actions.open(this, b, bubble);
   }
 
@@ -361,7 +364,6 @@ const actions = {
       ...(b.mine ? [this.button('Delete', '', () => outbox.add({ chat: chat.name, kind: 'deletion', target: b.key }))] : []),
     );
     this.anchor = bubble;
-    bubble.ariaExpanded = 'true';
     this.bar.showPopover();
     this.position(bubble.getBoundingClientRect());
     this.bar.firstElementChild.focus();
@@ -391,7 +393,7 @@ const actions = {
 
   start() {
     this.bar.addEventListener('keydown', (e) => rove(e, [...this.bar.children]));
-    this.bar.addEventListener('toggle', (e) => { if (e.newState === 'closed' && this.anchor) this.anchor.ariaExpanded = 'false'; });
+    this.bar.addEventListener('beforetoggle', (e) => { this.anchor.ariaExpanded = String(e.newState === 'open'); });
     addEventListener('resize', () => this.close());
   },
 };
@@ -475,9 +477,9 @@ class Agent {
 
 // channel writes an event as the agent's model reads it.
 function channel(r) {
-  const shown = (key) => key.startsWith('in_reply_to_') || key.startsWith('route');
-  const keys = Object.keys(r.meta).sort((a, b) => shown(b) - shown(a));
-  const attributes = keys.map((key) => make('span', shown(key) ? 'told' : '', ` ${key}="${r.meta[key].replaceAll('"', '&quot;')}"`));
+  const rank = (key) => (key.startsWith('route') ? 0 : key.startsWith('in_reply_to_') ? 1 : 2);
+  const keys = Object.keys(r.meta).sort((a, b) => rank(a) - rank(b));
+  const attributes = keys.map((key) => make('span', rank(key) < 2 ? 'told' : '', ` ${key}="${r.meta[key].replaceAll('"', '&quot;')}"`));
   return make('code', 'channel', '<channel', ...attributes, '>', make('b', '', r.content), '</channel>');
 }
 
@@ -499,6 +501,7 @@ function showAgents(list) {
 const hub = {
   state: 'wait', // wait, up, down, back
   lost: 0,
+  refusal: '', // why the code was not taken
 
   set(state) {
     this.state = state;
@@ -534,11 +537,18 @@ const hub = {
   async open() {
     try {
       const r = await fetch('/phone/session');
-      if (!(await r.json()).in) return lock();
-      this.connect();
+      if ((await r.json()).in) this.connect();
+      else this.lock();
     } catch {
       setTimeout(() => this.open(), retryAfter);
     }
+  },
+
+  lock() {
+    $('#main').hidden = $('.tools').hidden = true;
+    $('#locked').hidden = false;
+    $('#status').textContent = '';
+    if (this.refusal) $('#locked-why').textContent = `The demo says: ${this.refusal}.`;
   },
 
   load(all) {
@@ -575,14 +585,6 @@ function showJoin(lines) {
   }));
 }
 
-function lock(why) {
-  $('#main').hidden = true;
-  $('#locked').hidden = false;
-  $('.tools').hidden = true;
-  $('#status').textContent = '';
-  if (why) $('#locked-why').textContent = `The demo says: ${why}.`;
-}
-
 // ---- start
 
 const chats = { operator: new Chat('operator'), stranger: new Chat('stranger') };
@@ -605,14 +607,11 @@ async function start() {
   $('#kill').addEventListener('click', () => call('/phone/restart', {}));
 
   const code = location.hash.slice(1);
-  let error = '';
   if (code) {
     history.replaceState(null, '', location.pathname); // it is used up, and no bookmark
-    ({ error } = await call('/phone/session', { code }));
+    hub.refusal = (await call('/phone/session', { code })).error;
   }
-  const { in: let_in } = await (await fetch('/phone/session')).json();
-  if (let_in) hub.connect();
-  else lock(error);
+  hub.open();
 }
 
 start();
