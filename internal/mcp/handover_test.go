@@ -274,3 +274,84 @@ func inbox(t *testing.T, c *hubtest.Client, args map[string]any) (out inboxAnswe
 	}
 	return out
 }
+
+func TestPendingGoesToTheAgentsOtherSessionsWhenItsOwnIsGone(t *testing.T) {
+	for _, how := range []string{"deleted", "gone for 15 s"} {
+		t.Run(how, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, h *testHub) {
+				c := h.mailbox("alice")
+				a := c.Open("")
+				pass(0)
+				r := h.says("hello")
+				pass(100 * time.Millisecond)
+				wantPushes(t, "the first session", a, "hello")
+				b := h.mailbox("alice").Open("") // began after it
+				pass(0)
+				wantPushes(t, "the second, while the first is there", b)
+				if how == "deleted" {
+					c.Do(t.Context(), "DELETE", "")
+				} else {
+					a.Abort()
+					pass(14 * time.Second)
+					wantPushes(t, "the second, while the first may return", b)
+					pass(2 * time.Second)
+				}
+				pass(0)
+				if p := wantPushes(t, "the second", b, "hello")[0]; p.Meta["id"] != string(r.ID) {
+					t.Errorf("offered again as %s, was %s", p.Meta["id"], r.ID)
+				}
+				pass(2 * time.Second)
+				if got := h.platform.Receipts(); len(got) != 1 {
+					t.Errorf("read receipts %v, want one", got)
+				}
+			})
+		})
+	}
+}
+
+// With no session of the agent left, its mail is decided again as if it were
+// offline; what was addressed to it is held.
+func TestPendingIsDecidedAgainWhenTheAgentIsGone(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		c := h.mailbox("alice")
+		a := c.Open("")
+		pass(0)
+		c.Tool("send", map[string]any{"text": "shall I?"})
+		h.receive(hub.Message{Kind: hub.Text, Text: "yes", Quote: &hub.Quote{Ref: hub.Ref{Platform: "signal", Chat: operator, Key: "1001"}, Ours: true, From: "+1"}})
+		h.script("alice", "addressed")
+		pass(100 * time.Millisecond)
+		wantPushes(t, "alice", a, "yes", "addressed")
+		b := h.mailbox("bob").Open("")
+		pass(0)
+		wantPushes(t, "bob", b)
+		c.Do(t.Context(), "DELETE", "")
+		pass(0)
+		p := wantPushes(t, "bob, when alice has left", b, "yes")[0]
+		if p.Meta["route_status"] != "agent_offline" || p.Meta["routed_agent"] != "alice" || p.Meta["in_reply_to_text"] != "shall I?" {
+			t.Errorf("meta %v", p.Meta)
+		}
+		a = h.mailbox("alice").Open("")
+		pass(0)
+		wantPushes(t, "alice, when she is back", a, "addressed")
+	})
+}
+
+// A session that calls tools but has no stream counts: what it is sent waits
+// for its inbox.
+func TestPullSessionGetsItsMailFromInbox(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		c := h.mailbox("alice")
+		inbox(t, c, nil)
+		other := h.mailbox("bob").Open("")
+		pass(0)
+		c.Tool("send", map[string]any{"text": "shall I?"})
+		h.receive(hub.Message{Kind: hub.Text, Text: "yes", Quote: &hub.Quote{Ref: hub.Ref{Platform: "signal", Chat: operator, Key: "1001"}, Ours: true, From: "+1"}})
+		pass(0)
+		wantPushes(t, "bob", other)
+		wantInbox(t, inbox(t, c, nil), false, "yes")
+		// One that stops calling is gone, and what it has not taken is decided again.
+		h.receive(hub.Message{Kind: hub.Text, Text: "and now?", Quote: &hub.Quote{Ref: hub.Ref{Platform: "signal", Chat: operator, Key: "1001"}, Ours: true, From: "+1"}})
+		pass(61 * time.Second)
+		wantPushes(t, "bob, when alice is gone", other, "and now?")
+	})
+}

@@ -1,0 +1,156 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"aldis/internal/hub"
+)
+
+// An outlet whose peer takes the bytes and acknowledges none of them: half
+// open, as far as can be told.
+type halfOpen struct {
+	mu     sync.Mutex
+	bytes  int64
+	closed bool
+}
+
+func (o *halfOpen) write(batch []*event) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return errors.New("closed")
+	}
+	for _, ev := range batch {
+		o.bytes += int64(len(ev.line))
+	}
+	return nil
+}
+
+func (o *halfOpen) written() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.bytes
+}
+
+func (o *halfOpen) acknowledged(n int64) bool { return n == 0 }
+
+func (o *halfOpen) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+}
+
+func (o *halfOpen) ended() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closed
+}
+
+func (o *halfOpen) finish(time.Duration) { o.close() }
+
+// nowhere is a record that keeps nothing, and counts hand-overs.
+type nowhere struct {
+	hub.Mail
+	hub.SessionStore
+	hub.Presence
+	mu     sync.Mutex
+	handed int
+}
+
+func (*nowhere) Since(context.Context, hub.AgentID, hub.SessionID, hub.Seq, hub.Seq, hub.Seq, int) ([]hub.Offer, error) {
+	return nil, nil
+}
+func (*nowhere) SaveSession(context.Context, hub.SavedSession) error { return nil }
+func (*nowhere) Arrived(context.Context, hub.AgentID)                {}
+func (*nowhere) Departed(context.Context, hub.AgentID)               {}
+func (*nowhere) Orphaned(context.Context, hub.AgentID, hub.Seq)      {}
+func (*nowhere) Handed(context.Context, []hub.Settlement)            {}
+
+func (n *nowhere) count() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.handed
+}
+
+func (n *nowhere) Settled(s hub.Settlement) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if s.State == hub.HandedOver {
+		n.handed++
+	}
+}
+
+// runTable runs a table without a record until the function it returns is
+// called.
+func runTable(t *testing.T) (tb *Table, record *nowhere, stop func()) {
+	t.Helper()
+	record, tb = &nowhere{}, NewTable()
+	tb.Mail, tb.Store, tb.Presence, tb.Log = record, record, record, slog.New(slog.DiscardHandler)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = tb.Run(ctx) })
+	return tb, record, func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// stream opens a stream of a new session of alice's on out.
+func (t *Table) stream(tt *testing.T, id hub.SessionID, out outlet) {
+	tt.Helper()
+	s, err := t.create(tt.Context(), hub.SavedSession{ID: id, Agent: "alice", Named: true})
+	if err != nil {
+		tt.Fatal(err)
+	}
+	t.attach(s, &stream{session: s, table: t, out: out}, 0)
+}
+
+func TestStreamWhosePeerAcknowledgesNothingIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb, record, stop := runTable(t)
+		defer stop()
+		out := &halfOpen{}
+		tb.stream(t, "s", out)
+		taken := make(chan bool, 1)
+		tb.Deliver(hub.Offer{Seq: 1, Message: hub.Message{ID: "m"}, Decision: hub.Decision{To: []hub.AgentID{"alice"}}, Taken: func() { taken <- true }})
+		time.Sleep(unprovedFor - time.Second)
+		synctest.Wait()
+		if state := tb.List()[0].State; state != "live" || out.ended() {
+			t.Errorf("after %s: %s", unprovedFor-time.Second, state)
+		}
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		if state := tb.List()[0].State; state != "away" || !out.ended() {
+			t.Errorf("in the end: %s", state)
+		}
+		if record.count() > 0 || len(taken) > 0 {
+			t.Error("it counts as handed over")
+		}
+	})
+}
+
+// What the record could not take lives in memory: its first hand-over is told
+// once, whoever takes it.
+func TestOfferThatIsNotInTheRecordIsTakenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb, _, stop := runTable(t)
+		defer stop()
+		for _, id := range []hub.SessionID{"a", "b"} {
+			tb.stream(t, id, &pipeOutlet{pipe: &pipe{out: io.Discard}})
+		}
+		taken := make(chan bool, 2)
+		n := tb.Deliver(hub.Offer{Message: hub.Message{ID: "m"}, Decision: hub.Decision{To: []hub.AgentID{"alice"}}, Taken: func() { taken <- true }})
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n != 2 || len(taken) != 1 {
+			t.Errorf("queued for %d sessions and taken %d times, want 2 and once", n, len(taken))
+		}
+	})
+}
