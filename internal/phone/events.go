@@ -40,15 +40,16 @@ type snapshot struct {
 	Join     []JoinLine   `json:"join"`
 }
 
-// watch adds a viewer, and returns what it is to show first.
-func (p *Phone) watch() (*viewer, event, error) {
+// watch adds a viewer, and returns what it is to show first, as of which
+// change. Of agents it knows nothing.
+func (p *Phone) watch() (*viewer, uint64, snapshot, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.ended == nil:
-		return nil, event{}, errDown
+		return nil, 0, snapshot{}, errDown
 	case len(p.viewers) >= maxViewers:
-		return nil, event{}, hub.Errorf(hub.Limited, "%d pages show this phone already: close one", maxViewers)
+		return nil, 0, snapshot{}, hub.Errorf(hub.Limited, "%d pages show this phone already: close one", maxViewers)
 	}
 	v := &viewer{make(chan event, maxQueue)}
 	p.viewers[v] = struct{}{}
@@ -59,7 +60,7 @@ func (p *Phone) watch() (*viewer, event, error) {
 	for _, list := range p.state.received {
 		now.Received = append(now.Received, list...)
 	}
-	return v, event{p.seq, "state", &now}, nil
+	return v, p.seq, now, nil
 }
 
 // publish tells the viewers of c. One that is too far behind is cut. p.mu is
@@ -91,23 +92,24 @@ func (p *Phone) leave(v *viewer) {
 
 // events serves GET /phone/events: a snapshot, then each change.
 func (p *Phone) events(w http.ResponseWriter, r *http.Request) error {
-	v, first, err := p.watch()
+	v, seq, all, err := p.watch()
 	if err != nil {
 		return err
 	}
 	defer p.leave(v)
-	agents := p.Agents()
-	first.data.(*snapshot).Agents = agents
+	all.Agents = p.agents()
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	s := stream{w, http.NewResponseController(w)}
-	if s.send(first) != nil {
-		return nil
+	if err := s.send(event{seq, "state", all}); err == nil {
+		p.follow(r, s, v, all.Agents)
 	}
-	p.follow(r, s, v, agents)
 	return nil
 }
+
+// agents is never nil: the page is to hear of none, too.
+func (p *Phone) agents() []AgentState { return append([]AgentState{}, p.Agents()...) }
 
 // follow writes until the page has gone, or is cut.
 func (p *Phone) follow(r *http.Request, s stream, v *viewer, agents []AgentState) {
@@ -125,7 +127,7 @@ func (p *Phone) follow(r *http.Request, s stream, v *viewer, agents []AgentState
 			}
 			err = s.send(e)
 		case <-look.C:
-			if now := p.Agents(); !slices.Equal(now, agents) {
+			if now := p.agents(); !slices.Equal(now, agents) {
 				agents = now
 				err = s.send(event{name: "change", data: map[string]any{"agents": agents}})
 			}
@@ -147,7 +149,7 @@ func (s stream) send(e event) error {
 		return err
 	}
 	var b strings.Builder
-	if e.seq > 0 || e.name == "state" {
+	if e.seq > 0 {
 		fmt.Fprintf(&b, "id: %d\n", e.seq)
 	}
 	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", e.name, data)

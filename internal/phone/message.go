@@ -96,9 +96,9 @@ func (s *state) revise(m *hub.Message, key string) error {
 }
 
 // begin gives t out, with the bubble of m if it makes one.
-func (s *state) begin(t ticket, m hub.Message, pics []picture) (*line, error) {
+func (s *state) begin(t ticket, m hub.Message, pics []picture) *line {
 	if _, again := s.ticket(t.Chat, t.Post); again {
-		return nil, nil
+		return nil
 	}
 	l := &line{Ticket: &t}
 	if m.Kind == hub.Text {
@@ -106,25 +106,25 @@ func (s *state) begin(t ticket, m hub.Message, pics []picture) (*line, error) {
 		b.Post, b.Pictures = t.Post, pics
 		l.Bubble = &b
 	}
-	return l, nil
+	return l
 }
 
 // finish notes that the hub has m, and what it said of it. What m was about
 // may have left the screen meanwhile: then there is nothing to show.
-func (s *state) finish(t ticket, m hub.Message, r hub.Receipt) (*line, error) {
+func (s *state) finish(t ticket, m hub.Message, r hub.Receipt) *line {
 	t.Done = true
 	l := &line{Ticket: &t}
 	if m.Kind != hub.Text {
 		if b, err := s.after(m); err == nil {
 			l.Bubble = &b
 		}
-		return l, nil
+		return l
 	}
 	if b, ok := s.find(m.Ref.Chat, m.Ref.Key); ok {
 		b.Ticks, b.Dropped = max(b.Ticks, recorded), r.Dropped
 		l.Bubble = &b
 	}
-	return l, nil
+	return l
 }
 
 // admits returns an error of kind Invalid or Limited if r is not to be kept.

@@ -98,6 +98,7 @@ func (p *Phone) Open() error {
 	}
 	p.posts = make(chan job)
 	p.viewers = make(map[*viewer]struct{})
+	p.seq = 1
 	return nil
 }
 

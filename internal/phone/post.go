@@ -145,12 +145,12 @@ func (p *Phone) take(ctx context.Context, r hub.Receiver, w post) error {
 	if err != nil || t.Done {
 		return err
 	}
-	if err := p.commit(func(s *state) (*line, error) { return s.begin(t, m, pics) }); err != nil {
+	if err := p.commit(func(s *state) (*line, error) { return s.begin(t, m, pics), nil }); err != nil {
 		return err
 	}
 	receipt, err := r.Receive(ctx, m)
 	if err != nil {
 		return &hub.Error{Kind: hub.Unavailable, Msg: "the hub could not record it; post it again with the same id", Err: err}
 	}
-	return p.commit(func(s *state) (*line, error) { return s.finish(t, m, receipt) })
+	return p.commit(func(s *state) (*line, error) { return s.finish(t, m, receipt), nil })
 }

@@ -5,7 +5,7 @@
 // One rule: text that others wrote is only ever set as textContent.
 
 const emojis = ['👍', '👎', '❤️', '🎉']; // one row at 360 px
-const most = { bubbles: 300, events: 100 }; // elements in a list; older ones leave
+const most = { bubbles: 300, events: 100, pictures: 4 }; // in a list, where older ones leave; of a message
 const retryAfter = 700; // ms
 const pictureBytes = 160_000; // of one picture: four and a long text fit in one request
 
@@ -79,7 +79,9 @@ class Chat {
     this.items = new Map(); // key → {data, li}
     this.waiting = new Map(); // post id → li
     this.composer = new Composer(this, $('form', this.panel));
-    this.list.addEventListener('click', (e) => this.open(e.target.closest('.bubble')));
+    this.list.addEventListener('click', (e) => {
+      if (!String(getSelection())) this.open(e.target.closest('.bubble')); // who selects text wants to copy it
+    });
     this.list.addEventListener('keydown', (e) => this.key(e));
     this.list.addEventListener('scroll', () => actions.close(), { passive: true });
   }
@@ -210,7 +212,7 @@ class Chat {
 
   open(bubble) {
     const b = this.items.get(bubble?.parentElement.dataset.key)?.data;
-    if (!b || b.deleted || String(getSelection())) return;
+    if (!b || b.deleted) return;
     this.current(bubble);
     bubble.focus(); // where the focus returns to
     actions.open(this, b, bubble);
@@ -304,9 +306,11 @@ class Composer {
   }
 
   async attach(input) {
-    for (const file of input.files) {
+    const room = most.pictures - this.pictures.length;
+    if (input.files.length > room) this.complain(`A message has at most ${most.pictures} pictures.`);
+    for (const file of [...input.files].slice(0, room)) {
       try {
-        if (this.pictures.length < 4) this.pictures.push(await scaled(file));
+        this.pictures.push(await scaled(file));
       } catch {
         this.complain(`${file.name} is not a picture that this browser can read.`);
       }
