@@ -23,7 +23,7 @@ func TestHandedOverOneSecondAfterTheWrite(t *testing.T) {
 		r := h.says("hello")
 		pass(900 * time.Millisecond)
 		wantPushes(t, "alice", s, "hello")
-		if got := h.fate(r.ID, "alice"); got != "written" {
+		if got := h.fate(r.ID, "alice"); got != "waiting" {
 			t.Errorf("after 0.9 s: %s", got)
 		}
 		if got := h.platform.Receipts(); len(got) > 0 {
@@ -49,7 +49,7 @@ func TestStreamThatEndsWithinASecondProvesNothing(t *testing.T) {
 		first := wantPushes(t, "alice", s, "hello")[0]
 		s.Abort()
 		pass(5 * time.Second)
-		if got := h.fate(r.ID, "alice"); got != "written" {
+		if got := h.fate(r.ID, "alice"); got != "waiting" {
 			t.Errorf("after the stream was cut: %s", got)
 		}
 		s = c.Open("") // a client that lost it knows no id
@@ -84,7 +84,7 @@ func TestLastEventIDProves(t *testing.T) {
 		if got := h.fate(one.ID, "alice"); got != "handed_over" {
 			t.Errorf("named as the last: %s", got)
 		}
-		if got := h.fate(two.ID, "alice"); got != "written" {
+		if got := h.fate(two.ID, "alice"); got != "waiting" {
 			t.Errorf("after the last: %s", got)
 		}
 		wantPushes(t, "alice", s, "two")
@@ -107,10 +107,10 @@ func TestNamingAMessageProvesIt(t *testing.T) {
 			return map[string]any{"chat_id": p.Meta["chat_id"], "message_id": p.Meta["message_id"], "emoji": "👍"}
 		}, "acknowledged"},
 		// A request on another connection proves nothing.
-		{"another call", "list_chats", func(hubtest.Push) map[string]any { return map[string]any{} }, "written"},
+		{"another call", "list_chats", func(hubtest.Push) map[string]any { return map[string]any{} }, "waiting"},
 		{"a reply without a quote", "reply", func(p hubtest.Push) map[string]any {
 			return map[string]any{"chat_id": p.Meta["chat_id"], "text": "ok"}
-		}, "written"},
+		}, "waiting"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, h *testHub) {
@@ -131,7 +131,7 @@ func TestNamingAMessageProvesIt(t *testing.T) {
 				}
 				s = c.Open("")
 				pass(2 * time.Second)
-				if again := len(s.Pushes()); again != 0 && tt.want == "acknowledged" || again != 1 && tt.want == "written" {
+				if again := len(s.Pushes()); again != 0 && tt.want == "acknowledged" || again != 1 && tt.want == "waiting" {
 					t.Errorf("offered again %d times", again)
 				}
 				if got := h.platform.Receipts(); !slices.Equal(got, []hub.MessageID{r.ID}) {
@@ -148,7 +148,7 @@ func TestInboxAnswerProves(t *testing.T) {
 		c := h.mailbox("alice")
 		c.Tool("inbox", map[string]any{}) // so that it counts
 		r := h.says("hello")
-		if got := h.fate(r.ID, "alice"); got != "queued" {
+		if got := h.fate(r.ID, "alice"); got != "waiting" {
 			t.Fatalf("before: %s", got)
 		}
 		if out := inbox(t, c, nil); len(out.Events) != 1 || out.Events[0].Seen {
@@ -181,7 +181,7 @@ func TestInboxAnswerToACallerThatHungUpProvesNothing(t *testing.T) {
 		pass(0)
 		r := h.says("hello")
 		pass(time.Second)
-		if got := h.fate(r.ID, "alice"); got != "queued" {
+		if got := h.fate(r.ID, "alice"); got != "waiting" {
 			t.Errorf("%s", got)
 		}
 		if out := inbox(t, c, nil); len(out.Events) != 1 || out.Events[0].Seen {
@@ -209,7 +209,7 @@ func TestInboxAnswerThatIsNotWrittenProvesNothing(t *testing.T) {
 		pass(time.Second)
 		_ = conn.Close()
 		pass(0)
-		if got := h.fate(r.ID, "alice"); got != "queued" {
+		if got := h.fate(r.ID, "alice"); got != "waiting" {
 			t.Errorf("%s", got)
 		}
 	})
@@ -234,7 +234,7 @@ func TestUnacknowledgedBytesAreNotHandedOver(t *testing.T) {
 	other.Push()
 	h.wantFate(probe.ID, "bob", "handed_over") // so a second has passed
 	time.Sleep(200 * time.Millisecond)
-	if got := h.fate(last.ID, "alice"); got != "queued" && got != "written" {
+	if got := h.fate(last.ID, "alice"); got != "waiting" {
 		t.Errorf("what a stalled peer has not taken: %s", got)
 	}
 

@@ -214,8 +214,8 @@ func (h *testHub) script(to hub.AgentID, text string) hub.Receipt {
 	return r
 }
 
-// fate returns the state of the delivery of a message to agent, and why it
-// failed if it did.
+// fate returns the state of the delivery of a message to agent; "waiting" for
+// queued and written: the relay may note the latter late or never.
 func (h *testHub) fate(id hub.MessageID, agent hub.AgentID) string {
 	h.t.Helper()
 	all, err := h.store.Fate(context.Background(), "", id)
@@ -223,7 +223,11 @@ func (h *testHub) fate(id hub.MessageID, agent hub.AgentID) string {
 		h.t.Fatal(err)
 	}
 	for _, d := range all {
-		if d.Agent == agent {
+		switch {
+		case d.Agent != agent:
+		case d.State < hub.HandedOver:
+			return "waiting"
+		default:
 			return d.State.String()
 		}
 	}

@@ -235,7 +235,7 @@ func TestStdioServesOneAgentAlone(t *testing.T) {
 			}
 		}
 		agentID := h.table.Everybody()[0]
-		if got := h.fate(r.ID, agentID); got != "written" {
+		if got := h.fate(r.ID, agentID); got != "waiting" {
 			t.Errorf("after 0.8 s: %s", got)
 		}
 		pass(400 * time.Millisecond)
