@@ -105,6 +105,7 @@ func (p *Phone) setAgent(w http.ResponseWriter, r *http.Request) error {
 
 // restart serves POST /phone/restart. The answer goes out first.
 func (p *Phone) restart(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Length", "0") // it is whole when it is flushed
 	w.WriteHeader(http.StatusAccepted)
 	_ = http.NewResponseController(w).Flush() // an error means that the page has gone; its wish stands
 	p.Restart()

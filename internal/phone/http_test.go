@@ -240,15 +240,15 @@ func TestPicturesAreTheBubblesOwn(t *testing.T) {
 
 func TestThePageSwitchesAgentsAndKillsTheHub(t *testing.T) {
 	p := newPhone(t, "")
-	var did []string
-	p.Switch = func(agent string, online bool) { did = append(did, fmt.Sprint(agent, " ", online)) }
-	p.Restart = func() { did = append(did, "restart") }
+	did := make(chan string, 2)
+	p.Switch = func(agent string, online bool) { did <- fmt.Sprint(agent, " ", online) }
+	p.Restart = func() { did <- "restart" }
 	b := letIn(t, p, serve(t, p))
 	b.wants(http.StatusNoContent, "POST", "/phone/agents", `{"agent":"deploy-bot","online":false}`)
 	b.wants(http.StatusNotFound, "POST", "/phone/agents", `{"agent":"somebody's","online":false}`)
 	b.wants(http.StatusAccepted, "POST", "/phone/restart", `{}`)
-	if got := strings.Join(did, ", "); got != "deploy-bot false, restart" {
-		t.Errorf("did %s", got)
+	if first, second := <-did, <-did; first != "deploy-bot false" || second != "restart" {
+		t.Errorf("did %s, %s", first, second)
 	}
 }
 

@@ -46,12 +46,13 @@ const outbox = {
     return this.posts.at(-1);
   },
 
-  // flush posts one after the other, each until it was answered. The id lets
-  // the hub take it once, however often it comes.
+  // flush posts one after the other, each until it was answered, and leaves
+  // off while the hub is down. The id lets the hub take a post once, however
+  // often it comes.
   async flush() {
     if (this.busy) return;
     this.busy = true;
-    while (this.posts.length > 0) {
+    while (this.posts.length > 0 && hub.state !== 'down') {
       const { status, error } = await call('/phone/messages', this.posts[0]);
       if ([0, 408, 429, 503].includes(status)) {
         hub.show();
@@ -563,6 +564,7 @@ const hub = {
     showJoin(all.join ?? []);
     const back = this.state === 'down';
     this.set(back ? 'back' : 'up');
+    outbox.flush();
     if (back) setTimeout(() => { if (this.state === 'back') this.set('up'); }, 6000);
   },
 
