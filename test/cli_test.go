@@ -255,7 +255,7 @@ func TestChannel(t *testing.T) {
 	wantEvent(t, "answer", tap.next(t), "go ahead", map[string]string{
 		"in_reply_to_timestamp": sent, "in_reply_to_author": operator, "route_status": "", "routed_agent": "", "platform": "signal",
 	})
-	receive(t, d, capture(t, "dm"))
+	receive(t, d, capture("dm"))
 	wantEvent(t, "message", tap.next(t), "Can you check the build? 👩🏽‍💻", map[string]string{"route_status": "", "sender": bob})
 	awaitRequests(t, d, "sendReceipt", 1)
 	tools, err := session.ListTools(ctx, nil)

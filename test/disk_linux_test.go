@@ -31,8 +31,8 @@ func TestFullDisk(t *testing.T) {
 		return h.do(http.MethodPost, "/notify?label=cron", message, bearer(token)).status == http.StatusServiceUnavailable
 	})
 	before := len(a.got())
-	receive(t, d, capture(t, "dm"))
-	receive(t, d, capture(t, "dm")) // doubled: it is still delivered once
+	receive(t, d, capture("dm"))
+	receive(t, d, capture("dm")) // doubled: it is still delivered once
 	receive(t, d, noteToSelf("sync_note_to_self", "", nil))
 	got := contents(a.await(before + 2)[before:])
 	if want := []string{"Can you check the build? 👩🏽‍💻", "Remind me to deploy"}; !slices.Equal(got, want) {

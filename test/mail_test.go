@@ -94,7 +94,7 @@ func TestDaemonOnASocket(t *testing.T) {
 	d := hubtest.ListenDaemon(t, "unix", filepath.Join(t.TempDir(), "s"))
 	h := startSignalHub(t, d, "--trusted-sender", bob)
 	a := h.connect("deploy-bot")
-	receive(t, d, capture(t, "manual_mode_notification"))
+	receive(t, d, capture("manual_mode_notification"))
 	e := a.await(1)[0]
 	a.call("reply", map[string]any{"chat_id": e.Meta["chat_id"], "text": "heard"})
 	if to := awaitRequests(t, d, "send", 1)[0].Params["recipient"]; !slices.Equal(to.([]any), []any{bob}) {

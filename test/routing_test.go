@@ -62,7 +62,7 @@ func tellRouting(t *testing.T, connect func(*hub, string) client) {
 	// What answers nothing goes to the default agent, and so does what answers
 	// an agent that has gone. It is the default agent's first event: nothing
 	// of the above came here.
-	receive(t, d, capture(t, "dm"))
+	receive(t, d, capture("dm"))
 	plain := crush.await(1)[0]
 	wantEvent(t, "plain message", plain, "Can you check the build? 👩🏽‍💻", map[string]string{
 		"route_status": "unrouted", "routed_agent": "", "in_reply_to_timestamp": "", "sender": bob, "sender_name": "Bob", "chat_id": bob,
@@ -106,7 +106,7 @@ func TestReadReceipts(t *testing.T) {
 	h := startSignalHub(t, d, "--trusted-sender", bob)
 	one, two := h.connect("deploy-bot"), h.connect("deploy-bot")
 	for _, name := range []string{"dm", "reaction", "quote", "edit", "reaction_remove", "sync_note_to_self", "remote_delete"} {
-		receive(t, d, capture(t, name))
+		receive(t, d, capture(name))
 	}
 	one.await(7)
 	two.await(7)
@@ -116,16 +116,15 @@ func TestReadReceipts(t *testing.T) {
 	for _, r := range d.Requests("sendReceipt") {
 		read = append(read, fmt.Sprintf("%v %.0f", r.Params["recipient"], r.Params["targetTimestamp"]))
 	}
-	want := []string{bob + " " + messageKey(t, "dm"), bob + " " + messageKey(t, "quote")}
+	want := []string{bob + " " + messageKey("dm"), bob + " " + messageKey("quote")}
 	if slices.Sort(read); !slices.Equal(read, want) {
 		t.Errorf("read receipts %q, want %q", read, want)
 	}
 }
 
 // messageKey is the timestamp of a captured message.
-func messageKey(t *testing.T, name string) string {
-	t.Helper()
-	return fmt.Sprint(dig(capture(t, name), "params", "envelope")["timestamp"])
+func messageKey(name string) string {
+	return fmt.Sprint(dig(capture(name), "params", "envelope")["timestamp"])
 }
 
 // wantEvent checks what an event says, and some of its meta. An empty value
@@ -165,12 +164,7 @@ func awaitRequests(t *testing.T, d *hubtest.Daemon, method string, n int) []hubt
 const captures = "../internal/signal/testdata/captured-0.13.19"
 
 // capture returns a captured notice, which is a JSON value.
-func capture(t *testing.T, name string) map[string]any {
-	t.Helper()
-	return readCapture(name)
-}
-
-func readCapture(name string) (v map[string]any) {
+func capture(name string) (v map[string]any) {
 	b, err := os.ReadFile(filepath.Join(captures, name+".json"))
 	if err != nil {
 		panic(err) // it is in the repository
@@ -186,7 +180,7 @@ func readCapture(name string) (v map[string]any) {
 // noteToSelf returns a captured message of the operator to themselves, changed
 // to answer our message with the timestamp quoted, and in what changes says.
 func noteToSelf(name, quoted string, changes map[string]any) map[string]any {
-	v := readCapture(name)
+	v := capture(name)
 	sent := dig(v, "params", "envelope", "syncMessage", "sentMessage")
 	if q, ok := sent["quote"].(map[string]any); ok {
 		q["id"] = json.Number(quoted)

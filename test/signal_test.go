@@ -163,7 +163,7 @@ func TestReplyThatOvertakes(t *testing.T) {
 			awaitRequests(t, d, "send", 1)
 			receive(t, d, noteToSelf("sync_note_to_self_quote", fmt.Sprint(timestamp), map[string]any{"timestamp": timestamp + 370}))
 			receive(t, d, noteToSelf("sync_note_to_self", "", map[string]any{"timestamp": timestamp + 380, "message": "and another thing"}))
-			receive(t, d, capture(t, "dm")) // in another chat: it need not wait
+			receive(t, d, capture("dm")) // in another chat: it need not wait
 			crush.await(1)
 			if n := len(deploy.got()); n != 0 {
 				t.Fatalf("the reply did not wait: %v", deploy.got())
@@ -250,11 +250,11 @@ func TestDaemonRestarts(t *testing.T) {
 func TestWhatAnAgentSees(t *testing.T) {
 	t.Parallel()
 	files := t.TempDir()
-	start := dig(capture(t, "long_text"), "params", "envelope", "dataMessage")["message"].(string)
+	start := dig(capture("long_text"), "params", "envelope", "dataMessage")["message"].(string)
 	long := start + strings.Repeat(" and so on", 4000) + ", the end"
 	for id, text := range map[string]string{
-		attachmentID(t, "long_text"):  long,
-		attachmentID(t, "attachment"): "a PDF of 17 bytes",
+		attachmentID("long_text"):  long,
+		attachmentID("attachment"): "a PDF of 17 bytes",
 	} {
 		if err := os.WriteFile(filepath.Join(files, id), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -264,12 +264,12 @@ func TestWhatAnAgentSees(t *testing.T) {
 	h := startSignalHub(t, d, "--trusted-sender", bob, "--attachments-dir", files)
 	a := h.connect("deploy-bot")
 	for _, name := range []string{"mention_after_emoji", "attachment", "attachment_missing_on_cdn", "long_text"} {
-		receive(t, d, capture(t, name))
+		receive(t, d, capture(name))
 	}
 	got := a.await(4)
 	wantEvent(t, "mention", got[0], "👩🏽‍💻 @+15555550100 ok", nil)
 	wantEvent(t, "attachment", got[1], "report attached", map[string]string{
-		"attachment_1": filepath.Join(files, attachmentID(t, "attachment")) + " (application/pdf, 17 bytes)", "attachment_2": "",
+		"attachment_1": filepath.Join(files, attachmentID("attachment")) + " (application/pdf, 17 bytes)", "attachment_2": "",
 	})
 	wantEvent(t, "attachment that is not here", got[2], "lost file", map[string]string{"attachment_1": "gone.png (image/png, 12 bytes, not available locally)"})
 
@@ -287,9 +287,8 @@ func TestWhatAnAgentSees(t *testing.T) {
 }
 
 // attachmentID is the name under which the daemon keeps a captured file.
-func attachmentID(t *testing.T, name string) string {
-	t.Helper()
-	data := dig(capture(t, name), "params", "envelope", "dataMessage")
+func attachmentID(name string) string {
+	data := dig(capture(name), "params", "envelope", "dataMessage")
 	return data["attachments"].([]any)[0].(map[string]any)["id"].(string)
 }
 
@@ -333,7 +332,7 @@ func TestWhomAgentsMayWriteTo(t *testing.T) {
 	refused("+15555550199")
 	refused("group:zFNrL+gz/+LssRB/OiIbwjblXx63iddHEZiepvunCiM=")
 	a.call("reply", map[string]any{"chat_id": "+15555550177", "text": "hello"})
-	receive(t, d, capture(t, "dm"))
+	receive(t, d, capture("dm"))
 	e := a.await(1)[0]
 	a.call("reply", map[string]any{"chat_id": e.Meta["chat_id"], "text": "hello Bob", "reply_to": e.Meta["message_id"]})
 	refused("+15555550199")
