@@ -18,7 +18,8 @@ import (
 // A journal is a file of changes, one JSON object a line, which is only ever
 // added to. It is not synced: it is to outlive the process, not the machine.
 type journal struct {
-	f *os.File // nil: nothing is kept
+	f    *os.File // nil: nothing is kept
+	torn bool     // the last line may have been cut short, by a full disk
 }
 
 // openJournal opens the file at path, and has apply make each change in it
@@ -35,7 +36,7 @@ func openJournal(path string, apply func(line)) (*journal, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("read what the demo's phone kept in %s: %w", path, err)
 	}
-	return &journal{f}, nil
+	return &journal{f: f}, nil
 }
 
 // replay ends the last line if a kill has cut it short. Nobody was told of
@@ -69,7 +70,11 @@ func (j *journal) append(l line) error {
 	if err != nil {
 		return err
 	}
+	if j.torn {
+		b = append([]byte("\n"), b...)
+	}
 	_, err = j.f.Write(append(b, '\n'))
+	j.torn = err != nil
 	return err
 }
 
