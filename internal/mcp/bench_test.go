@@ -15,30 +15,39 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"aldis/internal/hub"
 )
 
-// Fan-out: one message to all sessions of an agent, through relay, record (in
-// memory) and sockets, to clients that read in the same process.
+// Fan-out through relay, record (in memory) and sockets, to clients that read
+// in the same process: to all sessions of one agent, and, as a broadcast, to as
+// many agents, each with a delivery of its own in the record.
 func BenchmarkFanOut(b *testing.B) {
 	for _, bb := range []struct{ sessions, pushes int }{{200, 200}, {2000, 50}} {
-		b.Run(fmt.Sprintf("%dx%d", bb.sessions, bb.pushes), func(b *testing.B) {
-			h := startHub(b, setup{})
-			var clients []*counter
-			for range bb.sessions {
-				clients = append(clients, subscribe(b, h))
-			}
-			const text = "The build of branch main is done: 412 tests passed, none failed, in 83 seconds."
-			b.ResetTimer()
-			for i := range b.N {
-				for range bb.pushes {
-					h.script("team", text)
+		for name, to := range map[string]hub.AgentID{"sessions of one agent": "team", "agents": ""} {
+			b.Run(fmt.Sprintf("%s/%dx%d", name, bb.sessions, bb.pushes), func(b *testing.B) {
+				h := startHub(b, setup{})
+				var clients []*counter
+				for i := range bb.sessions {
+					agent := to
+					if to == "" {
+						agent = hub.AgentID(fmt.Sprint("agent-", i))
+					}
+					clients = append(clients, subscribe(b, h, agent))
 				}
-				for _, c := range clients {
-					c.await(b, (i+1)*bb.pushes)
+				const text = "The build of branch main is done: 412 tests passed, none failed, in 83 seconds."
+				b.ResetTimer()
+				for i := range b.N {
+					for range bb.pushes {
+						h.script(to, text)
+					}
+					for _, c := range clients {
+						c.await(b, (i+1)*bb.pushes)
+					}
 				}
-			}
-			b.ReportMetric(float64(b.N*bb.sessions*bb.pushes)/b.Elapsed().Seconds(), "deliveries/s")
-		})
+				b.ReportMetric(float64(b.N*bb.sessions*bb.pushes)/b.Elapsed().Seconds(), "deliveries/s")
+			})
+		}
 	}
 }
 
@@ -50,10 +59,10 @@ type counter struct {
 	err  error
 }
 
-// subscribe opens the stream of a new session of agent team.
-func subscribe(b *testing.B, h *testHub) *counter {
+// subscribe opens the stream of a new session of an agent.
+func subscribe(b *testing.B, h *testHub, agent hub.AgentID) *counter {
 	b.Helper()
-	client := h.mailbox("team")
+	client := h.mailbox(string(agent))
 	u, err := url.Parse(h.url)
 	if err != nil {
 		b.Fatal(err)
