@@ -53,8 +53,6 @@ func startHub(t testing.TB, args ...string) *hub {
 	t.Helper()
 	h := &hub{t: t, stateDir: t.TempDir(), log: &buffer{}}
 	h.args = append([]string{"serve", "--auth-token", token, "--state-dir", h.stateDir, "--log-format", "json"}, args...)
-	h.start("--port", "0")
-	h.args = append(h.args, "--port", h.port())
 	t.Cleanup(func() {
 		h.kill()
 		if t.Failed() {
@@ -64,6 +62,8 @@ func startHub(t testing.TB, args ...string) *hub {
 			t.Errorf("the hub has a data race:\n%s", h.log)
 		}
 	})
+	h.start("--port", "0")
+	h.args = append(h.args, "--port", h.port())
 	return h
 }
 
@@ -120,6 +120,9 @@ func (h *hub) start(more ...string) {
 
 // kill ends the hub as a power cut does.
 func (h *hub) kill() {
+	if h.done == nil { // it never began
+		return
+	}
 	_ = h.cmd.Process.Kill() // it may have ended
 	<-h.done
 }
