@@ -113,8 +113,10 @@ func (d *demoRun) agent(name, first string, rule func(demo.Event) []string) *dem
 // shower tells the phone's page what an agent was handed, again while the hub
 // is away.
 func (d *demoRun) shower(agent string) func(context.Context, demo.Event) {
+	count := 0
 	return func(ctx context.Context, e demo.Event) {
-		body, err := json.Marshal(map[string]any{"agent": agent, "id": e.Meta["id"], "content": e.Content, "meta": e.Meta})
+		count++
+		body, err := json.Marshal(map[string]any{"agent": agent, "id": e.Meta["id"], "seq": count, "content": e.Content, "meta": e.Meta})
 		if err != nil {
 			return
 		}

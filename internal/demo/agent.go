@@ -6,10 +6,12 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -67,12 +69,9 @@ func (a *Agent) Run(ctx context.Context) error {
 // session is one session of the agent, from joining to leaving.
 func (a *Agent) session(ctx context.Context) error {
 	events := make(chan Event, eventsQueue)
-	transport := &listener{
-		Transport: &mcp.StreamableClientTransport{
-			Endpoint: a.Hub + "/mcp", MaxRetries: 100,
-			HTTPClient: &http.Client{Transport: header{"Authorization": "Bearer " + a.Token, "X-Signal-Agent-Id": a.Name}},
-		},
-		events: events,
+	transport := &mcp.StreamableClientTransport{
+		Endpoint: a.Hub + "/mcp", MaxRetries: 100,
+		HTTPClient: &http.Client{Transport: &ear{a.Name, a.Token, events}},
 	}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "aldis-demo", Version: "1"}, nil).Connect(ctx, transport, nil)
 	if err != nil {
@@ -151,51 +150,65 @@ func (a *Agent) call(ctx context.Context, session *mcp.ClientSession, tool strin
 	}
 }
 
-// A listener is a client's transport that takes channel events out, which the
-// SDK does not know.
-type listener struct {
-	mcp.Transport
-	mcp.Connection
-	events chan<- Event
+// An ear sets an agent's headers on each request, and listens in on its push
+// stream: the SDK's client has no place for notifications that it does not know.
+type ear struct {
+	name, token string
+	events      chan<- Event
 }
-
-// Connect implements [mcp.Transport].
-func (l *listener) Connect(ctx context.Context) (mcp.Connection, error) {
-	c, err := l.Transport.Connect(ctx)
-	l.Connection = c
-	return l, err
-}
-
-// Read implements [mcp.Connection].
-func (l *listener) Read(ctx context.Context) (jsonrpc.Message, error) {
-	for {
-		m, err := l.Connection.Read(ctx)
-		req, ok := m.(*jsonrpc.Request)
-		if err != nil || !ok || req.Method != "notifications/claude/channel" {
-			return m, err
-		}
-		var e Event
-		if json.Unmarshal(req.Params, &e) != nil {
-			continue
-		}
-		select {
-		case l.events <- e:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// header sets headers on each request.
-type header map[string]string
 
 // RoundTrip implements [http.RoundTripper].
-func (h header) RoundTrip(r *http.Request) (*http.Response, error) {
+func (e *ear) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	for k, v := range h {
-		r.Header.Set(k, v)
+	r.Header.Set("X-Signal-Agent-Id", e.name)
+	r.Header.Set("Authorization", "Bearer "+e.token)
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && r.Method == http.MethodGet && resp.StatusCode == http.StatusOK {
+		resp.Body = heard{io.TeeReader(resp.Body, &listener{ctx: r.Context(), events: e.events}), resp.Body}
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	return resp, err
+}
+
+// heard is a body that was listened in on.
+type heard struct {
+	io.Reader
+	io.Closer
+}
+
+// A listener takes channel events out of a stream of server-sent events.
+type listener struct {
+	ctx    context.Context
+	events chan<- Event
+	line   []byte // the part of it that has come
+}
+
+// Write takes in what was read from the stream.
+func (l *listener) Write(b []byte) (int, error) {
+	for rest := b; len(rest) > 0; {
+		line, after, whole := bytes.Cut(rest, []byte("\n"))
+		l.line, rest = append(l.line, line...), after
+		if !whole {
+			break
+		}
+		l.take(l.line)
+		l.line = l.line[:0]
+	}
+	return len(b), nil
+}
+
+func (l *listener) take(line []byte) {
+	data, ok := bytes.CutPrefix(line, []byte("data: "))
+	var n struct {
+		Method string `json:"method"`
+		Params Event  `json:"params"`
+	}
+	if !ok || json.Unmarshal(data, &n) != nil || n.Method != "notifications/claude/channel" {
+		return
+	}
+	select {
+	case l.events <- n.Params:
+	case <-l.ctx.Done():
+	}
 }
 
 func pause(ctx context.Context, d time.Duration) {
