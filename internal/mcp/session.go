@@ -44,7 +44,7 @@ func (s state) present() bool { return s >= live && s <= pull }
 // A session is one connection of an agent, and lives longer than any one
 // stream of it.
 type session struct {
-	saved hub.SavedSession // ID to Birth never change; the rest is guarded by Table.mu
+	saved hub.SavedSession // ID to Version never change; the rest is guarded by Table.mu, Birth by mu too
 
 	// guarded by Table.mu
 	box    *box

@@ -1,0 +1,90 @@
+package mcp
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"aldis/internal/hub"
+)
+
+// save and change leave work for herald. t.mu is held.
+func (t *Table) save(s *session) { t.unsaved[s] = struct{}{}; t.nudge() }
+func (t *Table) change(b *box)   { t.changed[b] = struct{}{}; t.nudge() }
+
+func (t *Table) nudge() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// herald writes down what changed and tells Presence, which may take a while:
+// what changes meanwhile is told as it is then. What it has begun it ends: a
+// change is lost if it is not written down.
+func (t *Table) herald(ctx context.Context) {
+	whole := context.WithoutCancel(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			t.flush(whole)
+			return
+		case <-t.wake:
+			t.flush(whole)
+			t.announce(whole)
+		}
+	}
+}
+
+// flush saves the sessions whose row has changed.
+func (t *Table) flush(ctx context.Context) {
+	t.mu.Lock()
+	rows := make([]hub.SavedSession, 0, len(t.unsaved))
+	for s := range t.unsaved {
+		rows = append(rows, s.saved)
+		s.kept = s.saved.Used
+	}
+	clear(t.unsaved)
+	t.mu.Unlock()
+	var each errgroup.Group
+	each.SetLimit(64) // together, so that the record can group them
+	for _, sv := range rows {
+		each.Go(func() error {
+			if err := t.Store.SaveSession(ctx, sv); err != nil {
+				t.Log.Error("save session", "session", sv.ID, "err", err)
+			}
+			return nil
+		})
+	}
+	_ = each.Wait() // each has had its say
+}
+
+// announce tells Presence who has come and gone.
+func (t *Table) announce(ctx context.Context) {
+	t.mu.Lock()
+	boxes := make([]*box, 0, len(t.changed))
+	for b := range t.changed {
+		boxes = append(boxes, b)
+	}
+	clear(t.changed)
+	t.mu.Unlock()
+	for _, b := range boxes {
+		t.mu.Lock()
+		is, was, missed := b.present() > 0, b.told, b.missed
+		b.told, b.missed = is, false
+		birth, pushed := b.oldest()
+		if len(b.sessions) == 0 && !is && t.boxes[b.agent] == b {
+			delete(t.boxes, b.agent)
+		}
+		t.mu.Unlock()
+		if is && !was {
+			t.Presence.Arrived(ctx, b.agent)
+		}
+		if !is && (was || missed) {
+			t.Presence.Departed(ctx, b.agent)
+		}
+		if pushed {
+			t.Presence.Orphaned(ctx, b.agent, birth)
+		}
+	}
+}
