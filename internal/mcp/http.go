@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,11 +21,8 @@ import (
 const (
 	sessionHeader = "Mcp-Session-Id"
 	versionHeader = "Mcp-Protocol-Version"
-	agentHeader   = "X-Signal-Agent-Id"
 	retryAfter    = "2000" // milliseconds until a client opens its stream again
 )
-
-const methodPermission = "notifications/claude/channel/permission_request"
 
 // A Server serves /mcp: MCP's streamable HTTP transport (2025-11-25, Basic,
 // Transports). Requests must have passed package auth.
@@ -228,38 +224,6 @@ func (s *Server) initialize(w http.ResponseWriter, r *http.Request, req *jsonrpc
 	return writeMessage(w, resp)
 }
 
-// identity says which agent a new session is of (INTERFACE, Who a session is).
-// It is empty when the client names none.
-func identity(r *http.Request, who auth.Principal) (agent hub.AgentID, seat bool, err error) {
-	header, byHeader := r.Header[http.CanonicalHeaderKey(agentHeader)]
-	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return "", false, hub.Errorf(hub.Invalid, "the query of the address cannot be read")
-	}
-	label, byLabel := query["label"]
-	var names []hub.AgentID
-	for _, v := range append(slices.Clone(header), label...) {
-		name, err := hub.ParseAgentID(v)
-		if err != nil {
-			return "", false, err
-		}
-		names = append(names, name)
-	}
-	if names = slices.Compact(names); len(names) > 1 {
-		return "", false, hub.Errorf(hub.Invalid, "%s and ?label= name different agents", agentHeader)
-	}
-	switch {
-	case byHeader || byLabel:
-		agent = names[0]
-	default:
-		agent = who.Agent
-	}
-	if who.Agent != "" && agent != who.Agent {
-		return "", false, hub.Errorf(hub.Denied, "this token is for agent %s alone", who.Agent)
-	}
-	return agent, byLabel, nil
-}
-
 // allow reports whether one more call is within the rate limit.
 func (s *Server) allow(who auth.Principal, agent hub.AgentID) bool {
 	return s.Limit == nil || s.Limit(who.Subject()+"\x00"+string(agent))
@@ -328,53 +292,6 @@ func (s *session) begin(ctx context.Context, req *jsonrpc.Request) (context.Cont
 			s.cancel = nil
 		}
 		s.mu.Unlock()
-	}
-}
-
-// notification takes what a client tells. Unknown ones are no error.
-func (s *Server) notification(ctx context.Context, ss *session, req *jsonrpc.Request) {
-	switch req.Method {
-	case "notifications/cancelled":
-		var p struct {
-			RequestID any `json:"requestId"`
-		}
-		if json.Unmarshal(req.Params, &p) != nil {
-			return
-		}
-		if f, ok := p.RequestID.(float64); ok {
-			p.RequestID = int64(f)
-		}
-		ss.mu.Lock()
-		cancel := ss.cancel[fmt.Sprint(p.RequestID)]
-		ss.mu.Unlock()
-		if cancel != nil {
-			cancel(errCancelled)
-		}
-	case methodPermission:
-		s.Table.permission(ctx, s.Verbs, ss, req.Params)
-	}
-}
-
-// permission records an agent's request for permission. The dialog in its
-// terminal decides.
-func (t *Table) permission(ctx context.Context, v Verbs, s *session, params json.RawMessage) {
-	var p struct {
-		RequestID    string `json:"request_id"`
-		ToolName     string `json:"tool_name"`
-		Description  string `json:"description"`
-		InputPreview string `json:"input_preview"`
-	}
-	if err := json.Unmarshal(params, &p); err != nil {
-		t.Log.Debug("permission request cannot be read", "session", s.saved.ID)
-		return
-	}
-	clip := func(s string) string { return hub.Clip(hub.StripControl(s), hub.MetaValueBytes) }
-	err := v.Note(ctx, hub.Message{
-		Via: hub.ViaPrompt, Kind: hub.Text, Agent: s.saved.Agent, Subject: s.saved.Subject, Text: clip(p.Description),
-		Meta: map[string]string{"request_id": clip(p.RequestID), "tool_name": clip(p.ToolName), "input_preview": clip(p.InputPreview)},
-	})
-	if err != nil {
-		t.Log.Error("record permission request", "session", s.saved.ID, "err", err)
 	}
 }
 
