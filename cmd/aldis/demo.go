@@ -201,6 +201,12 @@ func browse(out io.Writer, url string) {
 type demoHubCmd struct{ config.Serve }
 
 func (c *demoHubCmd) Run(ctx context.Context, e env) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { // ends with the process: nothing else ends a read of standard input
+		_, _ = io.Copy(io.Discard, e.stdin)
+		stop()
+	}()
 	return serve(ctx, c.Serve, logger(c.Common, e.stderr), func(h *hubProcess) error { return joinPhone(h, e) })
 }
 

@@ -24,10 +24,11 @@ type Order struct {
 	Online bool   `json:"online,omitempty"` // on or off
 }
 
-// A Process is the hub's process, started again each time it was killed.
+// A Process is the hub's process, started again each time it was killed. It
+// has to end when its standard input does: so it ends with us, however we end.
 type Process struct {
 	// set before use
-	Command func() *exec.Cmd // makes the process; its standard output is taken
+	Command func() *exec.Cmd // makes the process; its standard input and output are taken
 	Order   func(Order)      // hears all orders but Kill
 }
 
@@ -49,10 +50,14 @@ func (p *Process) once(ctx context.Context) (killed bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("start the hub: %w", err)
 	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return false, fmt.Errorf("start the hub: %w", err)
+	}
 	if err := cmd.Start(); err != nil {
 		return false, fmt.Errorf("start the hub: %w", err)
 	}
-	stop := context.AfterFunc(ctx, func() { interrupt(cmd.Process) })
+	stop := context.AfterFunc(ctx, func() { _ = in.Close() })
 	defer stop()
 	killed = p.obey(out, func() { _ = cmd.Process.Kill() })
 	if err := cmd.Wait(); err != nil && !killed && ctx.Err() == nil {
