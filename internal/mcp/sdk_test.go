@@ -304,6 +304,7 @@ func TestStdioOutputIsJSONRPCAlone(t *testing.T) {
 			t.Errorf("pushed before notifications/initialized: %v", got)
 		}
 		say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`) // once more: nothing happens
 		say(`{"jsonrpc":"2.0","method":"notifications/claude/channel/permission_request","params":{"request_id":"abcde","tool_name":"x","description":"d","input_preview":"p"}}`)
 		say(`{"jsonrpc":"2.0","method":"notifications/no/such"}`)
 		say(`{"jsonrpc":"2.0","id":3,"method":"no/such"}`)

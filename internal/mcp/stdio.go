@@ -53,6 +53,7 @@ type tap struct {
 	verbs   Verbs
 	session *session
 	pipe    *pipe
+	ready   sync.Once // the client is
 
 	mu    sync.Mutex
 	calls map[any]*running // by request id
@@ -91,7 +92,7 @@ func (t *tap) Read(ctx context.Context) (jsonrpc.Message, error) {
 		}
 		switch req.Method {
 		case "notifications/initialized":
-			t.pipe.open(t.table, t.session)
+			t.ready.Do(func() { t.pipe.open(t.table, t.session) })
 			return m, nil
 		case "notifications/cancelled":
 			return m, nil
