@@ -369,11 +369,11 @@ func TestStdioAgentThatDoesNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		pass(0)
-		const n = 900
+		const n = 900 // 5 MB, more than the queue holds
 		for i := range n {
-			h.says(fmt.Sprint("n", i))
+			h.says(fmt.Sprint("n", i, strings.Repeat("x", 6000)))
 		}
-		pass(10 * time.Second)
+		pass(time.Minute)
 		seen := map[string]bool{}
 		for _, p := range agent.heard() {
 			seen[p.Content] = true

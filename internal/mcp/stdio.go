@@ -27,7 +27,7 @@ func ServeStdio(ctx context.Context, t *Table, v Verbs, version string, in io.Re
 	if err != nil {
 		return err
 	}
-	w := &pipe{out: out}
+	w := newPipe(out)
 	tap := &tap{
 		transport: &mcp.IOTransport{Reader: in, Writer: w, MaxLineLength: 4 << 20},
 		table:     t, verbs: v, session: s, pipe: w, calls: make(map[any]*running),
@@ -140,23 +140,28 @@ func (t *tap) Write(ctx context.Context, m jsonrpc.Message) error {
 // A pipe is standard output: the SDK's answers and our events share it, a line
 // at a time.
 type pipe struct {
-	mu  sync.Mutex // held while a line is written: the reader's pace is ours
-	out io.Writer
-	off atomic.Int64
+	turn chan struct{} // cap 1, full while a line is written: the reader's pace is ours
+	out  io.Writer
+	off  atomic.Int64
 }
+
+func newPipe(out io.Writer) *pipe { return &pipe{turn: make(chan struct{}, 1), out: out} }
 
 // Write implements [io.Writer] for the SDK, which writes whole lines.
 func (p *pipe) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.turn <- struct{}{}
+	defer func() { <-p.turn }()
 	return p.out.Write(b)
 }
 
 // Close implements [io.Closer]. Standard output is not ours to close.
 func (p *pipe) Close() error { return nil }
 
-// open begins a stream of the session's events.
+// open begins a stream of the session's events, once the pipe takes lines:
+// until then they wait in the record.
 func (p *pipe) open(t *Table, s *session) {
+	p.turn <- struct{}{}
+	<-p.turn
 	st := &stream{session: s, table: t}
 	st.out = &pipeOutlet{pipe: p, again: func() { t.tasks.Go(func() { p.open(t, s) }) }}
 	st.last.Store(t.Now().UnixMilli())

@@ -143,7 +143,7 @@ func TestOfferThatIsNotInTheRecordIsTakenOnce(t *testing.T) {
 		tb, _, stop := runTable(t)
 		defer stop()
 		for _, id := range []hub.SessionID{"a", "b"} {
-			tb.stream(t, id, &pipeOutlet{pipe: &pipe{out: io.Discard}})
+			tb.stream(t, id, &pipeOutlet{pipe: newPipe(io.Discard)})
 		}
 		taken := make(chan bool, 2)
 		n := tb.Deliver(hub.Offer{Message: hub.Message{ID: "m"}, Decision: hub.Decision{To: []hub.AgentID{"alice"}}, Taken: func() { taken <- true }})
