@@ -107,37 +107,41 @@ func (d *demoRun) command() *exec.Cmd {
 
 // agent is a sample agent that shows the phone's page what it is handed.
 func (d *demoRun) agent(name, first string, rule func(demo.Event) []string) *demo.Agent {
-	return &demo.Agent{Name: name, Hub: d.url(), Token: d.token, First: first, Rule: rule, Log: d.log, Heard: d.shower(name)}
+	return &demo.Agent{Name: name, Hub: d.url(), Token: d.token, First: first, Rule: rule, Log: d.log, Heard: shower(d.url(), d.token, name)}
 }
 
-// shower tells the phone's page what an agent was handed, again while the hub
-// is away.
-func (d *demoRun) shower(agent string) func(context.Context, demo.Event) {
-	count := 0
+// shower tells the page of the phone on a hub what an agent was handed, again
+// while the hub is away. On a hub without a phone it gives up at once.
+func shower(url, token, agent string) func(context.Context, demo.Event) {
+	count, phone := 0, true
 	return func(ctx context.Context, e demo.Event) {
 		count++
 		body, err := json.Marshal(map[string]any{"agent": agent, "id": e.Meta["id"], "seq": count, "content": e.Content, "meta": e.Meta})
-		if err != nil {
+		if err != nil || !phone {
 			return
 		}
-		for ctx.Err() == nil && d.show(ctx, body) != nil {
+		for ctx.Err() == nil {
+			if phone, err = show(ctx, url, token, body); err == nil {
+				return
+			}
 			wait(ctx, time.Second)
 		}
 	}
 }
 
-func (d *demoRun) show(ctx context.Context, body []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url()+"/phone/received", bytes.NewReader(body))
+// show posts a report. It reports whether the hub has a phone.
+func show(ctx context.Context, url, token string, report []byte) (phone bool, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/phone/received", bytes.NewReader(report))
 	if err != nil {
-		return err
+		return true, err
 	}
-	req.Header.Set("Authorization", "Bearer "+d.token)
+	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return err
+		return true, err
 	}
-	return resp.Body.Close()
+	return resp.StatusCode != http.StatusNotFound, resp.Body.Close()
 }
 
 func wait(ctx context.Context, d time.Duration) {
@@ -287,11 +291,13 @@ type demoAgentCmd struct {
 }
 
 func (c *demoAgentCmd) Run(ctx context.Context, e env) error {
+	show := shower(c.URL, string(c.Token), c.Name)
 	a := &demo.Agent{
 		Name: c.Name, Hub: c.URL, Token: string(c.Token), First: "Hello from " + c.Name + ". Quote this to answer me.",
 		Rule: demo.Echo, Log: logger(c.Common, e.stderr),
-		Heard: func(_ context.Context, ev demo.Event) {
+		Heard: func(ctx context.Context, ev demo.Event) {
 			fmt.Fprintf(e.stdout, "%s\n", channelText(ev))
+			show(ctx, ev)
 		},
 	}
 	return a.Run(ctx)

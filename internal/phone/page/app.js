@@ -437,6 +437,7 @@ class Agent {
     chip.textContent = a.state || 'gone';
     chip.dataset.state = a.state || 'gone';
     $('.default', this.card).hidden = !a.default;
+    $('.none', this.card).textContent = a.sample ? 'Nothing yet.' : 'Nothing here yet. An agent of your own shows what it receives in its own window.';
     this.switch.hidden = !a.sample;
     this.switch.ariaChecked = String(Boolean(a.online));
   }
