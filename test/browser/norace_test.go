@@ -1,0 +1,5 @@
+//go:build !race
+
+package browser
+
+var raceFlags []string
