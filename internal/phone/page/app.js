@@ -157,11 +157,10 @@ class Chat {
       this.foot(b),
     );
     const reactions = (b.reactions ?? []).map((r) => make('span', 'reaction', r.emoji, unseen(` from ${this.who(r.who)}`)));
-    li.replaceChildren(
-      bubble,
-      reactions.length > 0 ? make('div', 'reactions', ...reactions) : '',
-      b.dropped ? make('p', 'note', 'The gate kept this out: no agent heard of it, and nobody is told.') : '',
-    );
+    if (bubble.parentElement !== li) li.append(bubble); // once: what is moved loses the focus
+    while (bubble.nextSibling) bubble.nextSibling.remove();
+    if (reactions.length > 0) li.append(make('div', 'reactions', ...reactions));
+    if (b.dropped) li.append(make('p', 'note', 'The gate kept this out: no agent heard of it, and nobody is told.'));
   }
 
   picture(p) {
