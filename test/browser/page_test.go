@@ -81,10 +81,12 @@ func (p *page) size(width, height int64) {
 	}
 }
 
-// media sets a feature that style sheets ask for.
-func (p *page) media(name, value string) {
+// scheme makes the page light or dark, and still: there is no colour in between.
+func (p *page) scheme(name string) {
 	p.t.Helper()
-	do(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: name, Value: value}}})
+	do(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: name}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
 }
 
 // watch notes what must not happen: an error or a warning on the console, an
