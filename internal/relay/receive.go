@@ -74,24 +74,24 @@ func (r *Relay) offer(ctx context.Context, m hub.Message, d hub.Decision) (hub.R
 	return receipt, nil
 }
 
-// wait records m undecided: it is decided as soon as it can be.
+// wait records m undecided: it is decided as soon as it can be. It is counted
+// once it is there to be found, or decideLater could miss it.
 func (r *Relay) wait(ctx context.Context, m hub.Message) (hub.Receipt, error) {
-	r.waiting.Add(1)
 	fresh, err := r.Record.Append(ctx, m, nil, nil)
-	if hub.KindOf(err) == hub.Unavailable {
-		r.waiting.Add(-1)
+	if err != nil || !fresh {
 		r.holds.drop(m.ID)
+	}
+	if hub.KindOf(err) == hub.Unavailable {
 		r.deliverUnsaved(m, nil, err)
 		return hub.Receipt{ID: m.ID}, nil
-	}
-	if err != nil || !fresh {
-		r.waiting.Add(-1)
-		r.holds.drop(m.ID)
 	}
 	if err != nil {
 		return hub.Receipt{}, fmt.Errorf("record %s: %w", m.ID, err)
 	}
-	nudge(r.decide)
+	if fresh {
+		r.waiting.Add(1)
+		nudge(r.decide)
+	}
 	return hub.Receipt{ID: m.ID}, nil
 }
 

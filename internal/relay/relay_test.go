@@ -389,6 +389,35 @@ func TestNobodyIsThere(t *testing.T) {
 	})
 }
 
+// slow is a record that takes its time before it keeps what waits undecided.
+type slow struct {
+	hub.Record
+	meanwhile func()
+}
+
+func (r *slow) Append(ctx context.Context, m hub.Message, d *hub.Decision, then func(hub.Offer)) (bool, error) {
+	if d == nil {
+		r.meanwhile()
+	}
+	return r.Record.Append(ctx, m, d, then)
+}
+
+func TestSomebodyComesWhileAMessageIsRecorded(t *testing.T) {
+	record := &slow{}
+	start(t, func(f *fixture) {
+		record.meanwhile = func() {
+			f.sessions.Connect("desk")
+			f.Arrived(f.t.Context(), "desk")
+			synctest.Wait()
+		}
+		f.receive(from("in"))
+		f.wantGot(got{"desk": {"unrouted in"}})
+	}, func(f *fixture) {
+		record.Record = f.store
+		f.Record = record
+	})
+}
+
 func TestWhatNobodyCameForExpires(t *testing.T) {
 	start(t, func(f *fixture) {
 		r := f.receive(from("1"))
