@@ -2,11 +2,24 @@ package mcp
 
 import (
 	"context"
+	"log/slog"
 
 	"golang.org/x/sync/errgroup"
 
 	"aldis/internal/hub"
 )
+
+// newsMost bounds what waits to be logged. What is past it is not logged.
+const newsMost = 10_000
+
+// tell leaves a line for the log to herald: a log may be slow, and t.mu, which
+// is held, is everybody's.
+func (t *Table) tell(line func(*slog.Logger)) {
+	if len(t.news) < newsMost {
+		t.news = append(t.news, line)
+	}
+	t.nudge()
+}
 
 // save and change leave work for herald. t.mu is held.
 func (t *Table) save(s *session) { t.unsaved[s] = struct{}{}; t.nudge() }
@@ -36,7 +49,7 @@ func (t *Table) herald(ctx context.Context) {
 	}
 }
 
-// flush saves the sessions whose row has changed.
+// flush logs what there is to tell, and saves the sessions whose row has changed.
 func (t *Table) flush(ctx context.Context) {
 	t.mu.Lock()
 	rows := make([]hub.SavedSession, 0, len(t.unsaved))
@@ -45,7 +58,12 @@ func (t *Table) flush(ctx context.Context) {
 		s.kept = s.saved.Used
 	}
 	clear(t.unsaved)
+	lines := t.news
+	t.news = nil
 	t.mu.Unlock()
+	for _, line := range lines {
+		line(t.Log)
+	}
 	var each errgroup.Group
 	each.SetLimit(64) // together, so that the record can group them
 	for _, sv := range rows {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -254,17 +255,29 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request, ss *session, re
 		}
 		return err
 	}
-	err = writeMessage(w, resp)
-	if err == nil && len(c.answer) > 0 {
-		err = http.NewResponseController(w).Flush() // a buffer proves nothing
-	}
-	if err != nil {
+	if s.answer(w, resp) != nil {
 		return nil // the client has gone: nothing was handed over
 	}
 	for _, f := range c.answer {
 		f()
 	}
 	return nil
+}
+
+// answer writes resp to a client that has to read it in time, and returns when
+// it has left: a buffer proves nothing.
+func (s *Server) answer(w http.ResponseWriter, resp *jsonrpc.Response) error {
+	rc := http.NewResponseController(w)
+	if err := rc.SetWriteDeadline(s.Table.Now().Add(writeWait)); err != nil {
+		return err
+	}
+	if err := writeMessage(w, resp); err != nil {
+		return err
+	}
+	if err := rc.Flush(); err != nil {
+		return err
+	}
+	return rc.SetWriteDeadline(time.Time{}) // the connection may live on
 }
 
 // limited is the result of a tool call past the rate limit.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"log/slog"
 	"time"
 
 	"aldis/internal/hub"
@@ -118,7 +119,9 @@ func (t *Table) setState(s *session, to state) {
 		return
 	}
 	s.state = to
-	t.Log.Info("session changed", "session", s.saved.ID, "agent", s.saved.Agent, "state", to.String())
+	t.tell(func(log *slog.Logger) {
+		log.Info("session changed", "session", s.saved.ID, "agent", s.saved.Agent, "state", to.String())
+	})
 	if to.present() != s.saved.Present {
 		s.saved.Present = to.present()
 		t.save(s)

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"aldis/internal/hub"
@@ -20,7 +21,9 @@ func (t *Table) claim(s *session) {
 // seat makes s the holder. t.mu is held.
 func (t *Table) seat(b *box, s *session) {
 	if old := b.holder; old != nil {
-		t.Log.Info("seat taken", "agent", b.agent, "session", s.saved.ID, "from", old.saved.ID)
+		t.tell(func(log *slog.Logger) {
+			log.Info("seat taken", "agent", b.agent, "session", s.saved.ID, "from", old.saved.ID)
+		})
 		old.mu.Lock()
 		old.queue, old.queued = nil, 0
 		old.mu.Unlock()

@@ -43,7 +43,8 @@ type Table struct {
 	delivered hub.Seq // the highest Seq that Deliver has seen
 	order     int64   // the last place given out in a queue for a seat
 	unsaved   map[*session]struct{}
-	changed   map[*box]struct{} // whose presence may have changed since it was told
+	changed   map[*box]struct{}    // whose presence may have changed since it was told
+	news      []func(*slog.Logger) // lines for the log
 	closing   bool
 }
 
