@@ -18,6 +18,9 @@ import (
 	"aldis/internal/store"
 )
 
+// endFor is how long a channel may take to end once its agent has gone.
+const endFor = 5 * time.Second
+
 // channelCmd is aldis channel: a channel for one agent on stdin and stdout. It
 // keeps its record in memory and leaves the hub's state folder alone.
 type channelCmd struct{ config.Channel }
@@ -67,5 +70,12 @@ func (c *channelCmd) Run(ctx context.Context, e env) error {
 	}
 	err = mcp.ServeStdio(ctx, table, r, version(), io.NopCloser(e.stdin), e.stdout)
 	stop()
-	return errors.Join(err, parts.Wait(), record.Close())
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(parts.Wait(), record.Close()) }()
+	select {
+	case rest := <-ended:
+		return errors.Join(err, rest)
+	case <-time.After(endFor): // somebody holds our standard output and does not read it
+		return err
+	}
 }
