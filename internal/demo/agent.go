@@ -25,7 +25,7 @@ import (
 const (
 	joinEvery   = time.Second      // between attempts to join the hub
 	callFor     = 30 * time.Second // how long a call is tried again while the hub is away
-	eventsQueue = 1024             // events that wait for an agent; what is past them the hub offers again
+	eventsQueue = 1024             // events that wait for an agent, and for its answer; past them it stops reading its stream, and the hub keeps them
 )
 
 // An Event is what an agent was handed: params of notifications/claude/channel.
@@ -50,12 +50,13 @@ type Agent struct {
 	// owned by Run
 	greeted bool
 	seen    map[string]bool
+	work    chan Event // heard and not answered yet, whatever session it came on
 }
 
 // Run keeps the agent on the hub until ctx is done, then leaves it.
 func (a *Agent) Run(ctx context.Context) error {
 	if a.seen == nil {
-		a.seen = make(map[string]bool)
+		a.seen, a.work = make(map[string]bool), make(chan Event, eventsQueue)
 	}
 	for ctx.Err() == nil {
 		if err := a.session(ctx); err != nil && ctx.Err() == nil {
@@ -77,11 +78,12 @@ func (a *Agent) session(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("join the hub at %s: %w", a.Hub, err)
 	}
-	var ended sync.WaitGroup
+	var parts sync.WaitGroup
 	ctx, leave := context.WithCancelCause(ctx)
-	ended.Go(func() { leave(session.Wait()) })
-	defer ended.Wait()
-	defer session.Close()
+	defer parts.Wait()
+	defer session.Close() // which ends the parts
+	parts.Go(func() { leave(session.Wait()) })
+	parts.Go(func() { a.listen(ctx, events) })
 	if !a.greeted && a.First != "" {
 		if err := a.call(ctx, session, "send", map[string]any{"text": a.First}); err != nil {
 			return err
@@ -92,38 +94,56 @@ func (a *Agent) session(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case e := <-events:
-			if err := a.take(ctx, session, e); err != nil {
+		case e := <-a.work:
+			if err := a.answer(ctx, session, e); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// take answers an event. One that was seen before is not acted on twice.
-func (a *Agent) take(ctx context.Context, session *mcp.ClientSession, e Event) error {
-	if a.Heard != nil {
-		a.Heard(ctx, e)
+// listen hears events as they come, however long an answer takes. One that was
+// heard before is not acted on twice.
+func (a *Agent) listen(ctx context.Context, events <-chan Event) {
+	for {
+		var e Event
+		select {
+		case <-ctx.Done():
+			return
+		case e = <-events:
+		}
+		if a.Heard != nil {
+			a.Heard(ctx, e)
+		}
+		if a.seen[e.Meta["id"]] || a.Rule == nil {
+			continue
+		}
+		a.seen[e.Meta["id"]] = true
+		select {
+		case <-ctx.Done():
+			return
+		case a.work <- e:
+		}
 	}
-	if a.seen[e.Meta["id"]] || a.Rule == nil {
-		return nil
-	}
-	a.seen[e.Meta["id"]] = true
+}
+
+// answer says what the rule has to say to e.
+func (a *Agent) answer(ctx context.Context, session *mcp.ClientSession, e Event) error {
 	for _, text := range a.Rule(e) {
 		if a.Pause != nil {
 			a.Pause(ctx)
 		} else {
 			pause(ctx, time.Second)
 		}
-		if err := a.answer(ctx, session, e, text); err != nil {
+		if err := a.say(ctx, session, e, text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// answer says text where e came from.
-func (a *Agent) answer(ctx context.Context, session *mcp.ClientSession, e Event, text string) error {
+// say says text where e came from.
+func (a *Agent) say(ctx context.Context, session *mcp.ClientSession, e Event, text string) error {
 	if chat := e.Meta["chat_id"]; chat != "" {
 		return a.call(ctx, session, "reply", map[string]any{"chat_id": chat, "reply_to": e.Meta["message_id"], "text": text})
 	}
