@@ -10,11 +10,14 @@ package signal
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -173,5 +176,12 @@ func local(address string) bool {
 func (c *Client) dialDaemon(ctx context.Context) (net.Conn, error) {
 	kind, addr := network(c.Address)
 	d := net.Dialer{Timeout: answerTimeout}
-	return d.DialContext(ctx, kind, addr)
+	nc, err := d.DialContext(ctx, kind, addr)
+	if why, ok := errors.AsType[syscall.Errno](err); ok {
+		err = why // what is around it names the address again
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect to signal-cli at %s: %w; is \"signal-cli daemon --tcp\" running?", c.Address, err)
+	}
+	return nc, nil
 }
