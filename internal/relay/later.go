@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -78,8 +79,20 @@ func (r *Relay) decideWaiting(ctx context.Context) error {
 // what they write waits.
 func (r *Relay) tellNobodyHere() {
 	if r.told.CompareAndSwap(false, true) {
-		r.notify(fmt.Sprintf("No agent is connected. What you write is kept for %s and delivered when one is.", r.HoldFor))
+		r.notify(fmt.Sprintf("No agent is connected. What you write is kept for %s and delivered when one is.", spell(r.HoldFor)))
 	}
+}
+
+// spell spells d without what is zero at its end: "24h", not "24h0m0s".
+func spell(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 // Arrived implements [hub.Presence].

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -375,8 +376,8 @@ func TestNobodyIsThere(t *testing.T) {
 	start(t, func(f *fixture) {
 		f.receive(from("1"))
 		f.receive(from("2"))
-		if n := len(f.platform.Sent()); n != 1 {
-			t.Errorf("the operator was told %d times, want once", n)
+		if told := f.platform.Sent(); len(told) != 1 || !strings.Contains(told[0].Text, "kept for 1h and") {
+			t.Errorf("the operator was told %+v, want one notice", told)
 		}
 		f.sessions.Connect("other")
 		f.Arrived(f.t.Context(), "other")
