@@ -14,6 +14,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -163,11 +164,20 @@ func (a *Agent) call(ctx context.Context, session *mcp.ClientSession, tool strin
 			}
 			return nil
 		}
-		if _, answered := errors.AsType[*jsonrpc.Error](err); answered || ctx.Err() != nil || errors.Is(err, mcp.ErrConnectionClosed) {
+		if ctx.Err() != nil || !away(err) {
 			return fmt.Errorf("call %s: %w", tool, err)
 		}
 		pause(ctx, joinEvery)
 	}
+}
+
+// away reports whether err means that the hub was not reached, or went away
+// before it had answered. Where nobody takes the connection the SDK makes a
+// JSON-RPC error of that too.
+func away(err error) bool {
+	_, unreached := errors.AsType[*url.Error](err)
+	_, answered := errors.AsType[*jsonrpc.Error](err)
+	return unreached || !answered && !errors.Is(err, mcp.ErrConnectionClosed)
 }
 
 // An ear sets an agent's headers on each request, and listens in on its push
