@@ -52,7 +52,11 @@ func TestNothingIsLostOrDoubledWhenTheHubIsKilled(t *testing.T) {
 	if e := p.untilReceived(deployBot, "half a draft"); e.Status != "routed" {
 		t.Errorf("an answer to what was asked before the kill is %q, want routed", e.Status)
 	}
-	v = p.see()
+	quiet := "I watch the logs: all quiet. Ask me about errors. What answers no agent in particular comes to me."
+	v = p.until("crush-signal has answered all of it", func(v view) bool { return v.Operator.count(quiet) >= len(said) })
+	if n := v.Operator.count(quiet); n > len(said) {
+		t.Errorf("crush-signal has answered %d messages %d times", len(said), n)
+	}
 	for _, text := range said {
 		if n, m := v.Operator.count(text), v.Agents[crushSignal].count(text); n != 1 || m != 1 {
 			t.Errorf("%q is on the phone %d times and at crush-signal %d times, want once", text, n, m)
