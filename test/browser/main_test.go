@@ -81,7 +81,6 @@ func startBrowser(program, profile string) (context.Context, func(), error) {
 		chromedp.ExecPath(program), chromedp.UserDataDir(profile), chromedp.NoSandbox,
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
-		chromedp.Env("LANGUAGE=en_GB"), chromedp.Flag("lang", "en-GB"),
 	)
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, _ := chromedp.NewContext(allocator)
