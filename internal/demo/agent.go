@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -248,60 +247,4 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-timer.C:
 	}
-}
-
-// DeployBot asks whether to roll out, and does what it is told.
-func DeployBot(e Event) []string {
-	switch {
-	case e.Meta["edited"] != "", e.Meta["deleted"] != "", e.Meta["reaction_removed"] != "":
-		return nil
-	case e.Meta["route_status"] != "routed" && e.Meta["from"] == "":
-		return nil // it is not for us alone
-	}
-	switch verdict(e) {
-	case "yes":
-		return []string{"Rolling out build 214 to production …", "Done: 12 of 12 instances run build 214."}
-	case "no":
-		return []string{"All right. Build 214 stays on staging."}
-	default:
-		return []string{"I can roll out or hold. Answer yes or no, or react with 👍 or 👎."}
-	}
-}
-
-func verdict(e Event) string {
-	said := strings.ToLower(strings.Trim(e.Content, " .!\n"))
-	if r := e.Meta["reaction"]; r != "" {
-		said = r
-	}
-	switch {
-	case strings.HasPrefix(said, "👍"), said == "❤️", said == "y", said == "yes", said == "ok", said == "go", strings.HasPrefix(said, "yes "), strings.HasPrefix(said, "roll out"):
-		return "yes"
-	case strings.HasPrefix(said, "👎"), said == "n", said == "no", said == "hold", said == "stop", strings.HasPrefix(said, "no "):
-		return "no"
-	default:
-		return ""
-	}
-}
-
-// LogWatcher is the default agent: it gets what answers nobody, and what was
-// meant for an agent that is away.
-func LogWatcher(e Event) []string {
-	switch {
-	case e.Meta["edited"] != "", e.Meta["deleted"] != "", e.Meta["reaction"] != "":
-		return nil
-	case e.Meta["route_status"] == "agent_offline":
-		return []string{fmt.Sprintf("%s is not connected. You answered its “%s”; I'll pass it on.", e.Meta["routed_agent"], e.Meta["in_reply_to_text"])}
-	case strings.Contains(strings.ToLower(e.Content), "error"):
-		return []string{"3 errors in the last hour, all of them timeouts of cache-2."}
-	default:
-		return []string{"I watch the logs: all quiet. Ask me about errors. What answers no agent in particular comes to me."}
-	}
-}
-
-// Echo is the rule of an agent that somebody adds from another terminal.
-func Echo(e Event) []string {
-	if e.Meta["edited"] != "" || e.Meta["deleted"] != "" || e.Meta["reaction"] != "" {
-		return nil
-	}
-	return []string{"I got: " + e.Content}
 }
