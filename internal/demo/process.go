@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,9 +13,9 @@ import (
 	"time"
 )
 
-// awayFor is how long the hub stays down when it was killed: long enough to be
+// downTime is how long the hub stays down when it was killed: long enough to be
 // seen, short enough for what waits for it.
-const awayFor = 1500 * time.Millisecond
+const downTime = 1500 * time.Millisecond
 
 // An Order is what the hub's process asks of the one that watches over it: a
 // line of JSON on its standard output.
@@ -30,6 +31,7 @@ type Process struct {
 	// set before use
 	Command func() *exec.Cmd // makes the process; its standard input and output are taken
 	Order   func(Order)      // hears all orders but Kill
+	Down    time.Duration    // how long it stays down when it was killed; zero: 1.5 s
 }
 
 // Run keeps the process running until ctx is done, or it ends by itself.
@@ -39,7 +41,7 @@ func (p *Process) Run(ctx context.Context) error {
 		if !killed || ctx.Err() != nil {
 			return err
 		}
-		pause(ctx, awayFor)
+		pause(ctx, cmp.Or(p.Down, downTime))
 	}
 }
 
