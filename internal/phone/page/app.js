@@ -79,6 +79,7 @@ class Chat {
     this.list.after(this.hint);
     this.items = new Map(); // key → {data, li}
     this.waiting = new Map(); // post id → li
+    this.behind = false; // to be scrolled to the end when the toolbar closes
     this.composer = new Composer(this, $('form', this.panel));
     this.list.addEventListener('click', (e) => {
       if (!String(getSelection())) this.open(e.target.closest('.bubble')); // who selects text wants to copy it
@@ -110,7 +111,7 @@ class Chat {
 
   // put shows a bubble, new or changed.
   put(b) {
-    const atEnd = this.list.scrollHeight - this.list.scrollTop - this.list.clientHeight < 80;
+    const atEnd = this.behind || this.list.scrollHeight - this.list.scrollTop - this.list.clientHeight < 80;
     const li = this.items.get(b.key)?.li ?? this.waiting.get(b.post) ?? make('li', 'row');
     const fresh = !this.items.has(b.key);
     this.waiting.delete(b.post);
@@ -200,7 +201,11 @@ class Chat {
     this.composer.complain(`Not sent: ${error}`, post);
   }
 
-  toEnd() { this.list.scrollTop = this.list.scrollHeight; }
+  // toEnd scrolls to the newest bubble; not away from under the toolbar.
+  toEnd() {
+    this.behind = actions.isOpen();
+    if (!this.behind) this.list.scrollTop = this.list.scrollHeight;
+  }
 
   // current makes bubble the one that the Tab key reaches.
   current(bubble) {
@@ -393,11 +398,13 @@ const actions = {
     this.bar.style.left = `${Math.max(8, Math.min(at.left, innerWidth - width - 8))}px`;
   },
 
-  close() { if (this.bar.matches(':popover-open')) this.bar.hidePopover(); },
+  isOpen() { return this.bar.matches(':popover-open'); },
+  close() { if (this.isOpen()) this.bar.hidePopover(); },
 
   start() {
     this.bar.addEventListener('keydown', (e) => rove(e, [...this.bar.children]));
     this.bar.addEventListener('beforetoggle', (e) => { this.anchor.ariaExpanded = String(e.newState === 'open'); });
+    this.bar.addEventListener('toggle', () => Object.values(chats).forEach((c) => { if (c.behind) c.toEnd(); }));
     addEventListener('resize', () => this.close());
   },
 };
