@@ -279,9 +279,25 @@ func joinLines(url string, tokens []string) []phone.JoinLine {
 	return []phone.JoinLine{
 		{Client: "Claude Code", Line: fmt.Sprintf(`claude mcp add --transport http aldis %s/mcp --header "X-Signal-Agent-Id: my-agent" --header "Authorization: Bearer %s" && claude --dangerously-load-development-channels server:aldis`, url, token)},
 		{Client: "Crush", Line: fmt.Sprintf(`{"mcp":{"aldis":{"type":"http","url":"%s/mcp","headers":{"X-Signal-Agent-Id":"my-agent","Authorization":"Bearer %s"}}}}`, url, token)},
-		{Client: "Another sample agent", Line: fmt.Sprintf("ALDIS_TOKEN=%s aldis demo-agent my-agent --hub %s", token, url)},
+		{Client: "Another sample agent", Line: fmt.Sprintf("%s demo-agent my-agent --hub %s --token %s", ourName(), url, token)},
 		{Client: "A script", Line: fmt.Sprintf(`curl -X POST '%s/notify?label=ci' -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '{"content":"build failed on main","target":"deploy-bot"}'`, url, token)},
 	}
+}
+
+// ourName is how a person in another terminal calls this program: it need not
+// be installed to be tried.
+func ourName() string {
+	own, err := os.Executable()
+	if err != nil {
+		return "aldis"
+	}
+	if found, err := exec.LookPath("aldis"); err == nil && found == own {
+		return "aldis"
+	}
+	if strings.Contains(own, " ") {
+		return `"` + own + `"`
+	}
+	return own
 }
 
 // demoAgentCmd is one more sample agent, in another terminal.
