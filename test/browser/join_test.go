@@ -8,22 +8,13 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// joinCommand is the line that the page shows for one more sample agent, with
-// another name in it.
+// joinCommand is the line that the page shows for one more sample agent, as a
+// shell runs it, with another name in it.
 func (d *demo) joinCommand(p *page, name string) *exec.Cmd {
 	p.t.Helper()
-	line := eval[string](p, `[...document.querySelectorAll('#join-lines code')].map((c) => c.textContent).find((l) => l.includes('demo-agent'))`)
-	fields := strings.Fields(line)
-	if len(fields) < 3 || fields[1] != "aldis" {
-		p.t.Fatalf("the page shows no line for a sample agent: %q", line)
-	}
-	for i, f := range fields {
-		if f == "my-agent" {
-			fields[i] = name
-		}
-	}
-	cmd := d.command(p.t, fields[2:]...)
-	cmd.Env = append(cmd.Env, fields[0])
+	line := eval[string](p, `[...document.querySelectorAll('#join-lines code')].map((c) => c.textContent).find((l) => l.includes('demo-agent')) ?? ''`)
+	cmd := d.command(p.t)
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", "exec " + strings.Replace(line, "my-agent", `"`+name+`"`, 1)}
 	return cmd
 }
 

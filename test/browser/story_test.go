@@ -236,3 +236,19 @@ func TestAPictureIsAttached(t *testing.T) {
 		return b.Key != "" && len(b.Pictures) == 1 && b.Pictures[0].Name == "latency.png" && b.Pictures[0].Width == 1280
 	})
 }
+
+func TestAMessageThatComesDoesNotTakeTheToolbarAway(t *testing.T) {
+	t.Parallel()
+	p := startDemo(t).open(t)
+	p.size(1280, 420) // so that the chat scrolls
+	p.say("operator", "any errors?")
+	p.click(row(p.untilSays("any errors?").Key))
+	p.untilSays("3 errors in the last hour, all of them timeouts of cache-2.")
+	if !eval[bool](p, `document.querySelector('#actions').matches(':popover-open')`) {
+		t.Error("the toolbar is gone")
+	}
+	p.press(kb.Escape)
+	p.until("the chat is at its end", func(view) bool {
+		return eval[bool](p, `(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight < 2)(document.querySelector('#chat-operator .list'))`)
+	})
+}
