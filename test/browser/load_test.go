@@ -40,9 +40,9 @@ func TestThePageStaysSmoothAndSmall(t *testing.T) {
 	}
 
 	eval[any](p, `Promise.all(Array.from({ length: 330 }, (_, n) => post('stranger', 'flood ' + (n + 1))))`)
-	eval[any](p, `Promise.all(Array.from({ length: 110 }, (_, n) => post('operator', 'more ' + (n + 1))))`)
+	eval[any](p, `Promise.all(Array.from({ length: 85 }, (_, n) => post('operator', 'more ' + (n + 1))))`)
 	v := p.until("the last of the flood shows, and is received", func(v view) bool {
-		return v.Stranger.count("flood 330") == 1 && v.Agents[crushSignal].count("more 110") == 1 && len(v.Agents[crushSignal].Received) == mostEvents
+		return v.Stranger.count("flood 330") == 1 && v.Agents[crushSignal].count("more 85") == 1 && len(v.Agents[crushSignal].Received) == mostEvents
 	})
 	if n := len(v.Stranger); n != mostBubbles {
 		t.Errorf("the stranger's phone has %d bubbles, want %d", n, mostBubbles)

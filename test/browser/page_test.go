@@ -181,16 +181,18 @@ func eval[T any](p *page, expression string) T {
 type spot struct{ X, Y float64 }
 
 // click clicks the middle of the one visible element that the selector names,
-// once it stands still and nothing covers it.
+// once it stands still and nothing covers it. Frames go by, since a page hears
+// of a scroll in the next one.
 func (p *page) click(selector string) {
 	p.t.Helper()
 	at := spot{-1, -1}
 	p.demo.eventually(selector+" can be clicked", func() bool {
 		before := at
-		now := eval[*spot](p, `(() => {
+		now := eval[*spot](p, `(async () => {
 			const e = document.querySelector(`+strconv.Quote(selector)+`);
 			if (!e || e.disabled) return null;
 			e.scrollIntoView({ block: 'nearest' });
+			await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 			const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;
 			const hit = document.elementFromPoint(x, y);
 			return r.width && (e.contains(hit) || hit?.contains(e)) ? { x, y } : null;
