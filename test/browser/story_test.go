@@ -47,12 +47,13 @@ func (p *page) untilReceived(name, content string) event {
 	return e
 }
 
-// untilSays waits for a bubble with that text on the operator's phone.
+// untilSays waits for a bubble with that text on the operator's phone, which
+// the hub knows of.
 func (p *page) untilSays(text string) bubble {
 	p.t.Helper()
 	v := p.until("the phone shows "+text, func(v view) bool {
-		_, ok := v.Operator.says(text)
-		return ok
+		b, _ := v.Operator.says(text)
+		return b.Key != ""
 	})
 	b, _ := v.Operator.says(text)
 	return b
