@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -89,11 +90,40 @@ func (s *Server) stop(srv *http.Server) error {
 // have their own deadline, see bounded.
 func (s *Server) server() *http.Server {
 	host, port := s.hostPort()
-	return &http.Server{
+	silent := &silent{conns: make(map[net.Conn]struct{})}
+	srv := &http.Server{
 		Handler:           Guard(s.Log, NewHosts(host, port, s.Hosts), s.Handler),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+		ConnState:         silent.note,
+	}
+	srv.RegisterOnShutdown(silent.close)
+	return srv
+}
+
+// silent are the connections on which nothing was sent yet. Browsers open some
+// in advance, and Shutdown would wait 5 s for a request on them.
+type silent struct {
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+}
+
+func (s *silent) note(c net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if state == http.StateNew {
+		s.conns[c] = struct{}{}
+	} else {
+		delete(s.conns, c)
+	}
+}
+
+func (s *silent) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		_ = c.Close()
 	}
 }
