@@ -215,13 +215,16 @@ func (n *conn) settle(f frame) {
 // end lets go of everybody who still waits.
 func (n *conn) end() {
 	n.mu.Lock()
-	open := n.open
+	var given []*call // now: those who still wait give up by themselves
+	for _, c := range n.open {
+		if c.given {
+			given = append(given, c)
+		}
+	}
 	n.open, n.ended = nil, true
 	n.mu.Unlock()
-	for _, c := range open {
-		if c.given {
-			c.late(nil)
-		}
+	for _, c := range given {
+		c.late(nil)
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -197,5 +199,25 @@ func TestAddresses(t *testing.T) {
 		if network != tt.network || addr != tt.addr || local(tt.in) != tt.local {
 			t.Errorf("%s: %s %s, local %v", tt.in, network, addr, local(tt.in))
 		}
+	}
+}
+
+// Requests that did not reach the daemon end with the connection, whoever
+// notices first; nobody waits for a late answer to them.
+func TestConnectionEndsWhileRequestsWaitToBeWritten(t *testing.T) {
+	for range 100 {
+		done := make(chan struct{})
+		n := &conn{out: make(chan *call), done: done, open: make(map[uint64]*call)}
+		var tasks sync.WaitGroup
+		for range 20 {
+			tasks.Go(func() {
+				if _, err := n.do(t.Context(), "version", params{}, nil); !errors.Is(err, errUnsent) {
+					t.Errorf("a request that was not written ended with %v, want errUnsent", err)
+				}
+			})
+		}
+		tasks.Go(n.end)
+		close(done)
+		tasks.Wait()
 	}
 }
