@@ -355,3 +355,29 @@ func TestPullSessionGetsItsMailFromInbox(t *testing.T) {
 		wantPushes(t, "bob, when alice is gone", other, "and now?")
 	})
 }
+
+// What waited because nobody was present reaches the session that comes back,
+// though it was offered to that session's agent before.
+func TestPendingWaitsForWhoComesBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		alice := h.mailbox("alice")
+		s := alice.Open("")
+		h.says("before")
+		pass(2 * time.Second)
+		last := s.LastID()
+		s.Close()
+		pass(time.Second)
+		id := h.says("while away").ID
+		pass(20 * time.Second) // she is gone
+		s = alice.Open(last)
+		pass(0)
+		wantPushes(t, "alice", s, "while away")
+		if got := h.fate(id, "alice"); got != "waiting" {
+			t.Errorf("delivery is %s at once", got)
+		}
+		pass(time.Second)
+		if got := h.fate(id, "alice"); got != "handed_over" {
+			t.Errorf("delivery is %s after a second", got)
+		}
+	})
+}

@@ -154,11 +154,20 @@ func (tx *txn) offer(seq hub.Seq, m hub.Message, size int, d hub.Decision, then 
 }
 
 // offerAgain offers o to an agent that it was offered before, unless the agent
-// was handed it.
+// was handed it. One that has failed since begins anew: who has read on in the
+// meantime has passed over it.
 func (tx *txn) offerAgain(o hub.Offer, agent hub.AgentID, held any, then func(hub.Offer)) error {
 	was, ok, err := tx.renumber(o.Message.ID, agent, o.Seq)
 	if err != nil || !ok {
 		return err
+	}
+	failed, err := tx.exec("DELETE FROM former WHERE message = $1 AND agent = $2 AND EXISTS "+
+		"(SELECT 1 FROM deliveries WHERE message = $1 AND agent = $2 AND state = 4)", string(o.Message.ID), string(agent))
+	if err != nil {
+		return err
+	}
+	if failed > 0 {
+		was = 0
 	}
 	o.Was, o.Decision.To = was, []hub.AgentID{agent}
 	tx.handOver(o, then)

@@ -86,6 +86,26 @@ func TestAppendRefusesAnIDTwice(t *testing.T) {
 	})
 }
 
+// What failed for an agent and is offered to it after all is new to every
+// session of it: those that have read on meanwhile were not sent it, and what
+// they are handed says nothing of it.
+func TestOfferThatFailedBeginsAnew(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *Store, c *clock) {
+		must(t, s.SaveSession(t.Context(), hub.SavedSession{ID: "x", Agent: "a", Used: c.Now()}))
+		first := add(t, s, person(1), to("a"))
+		must(t, s.Decide(t.Context(), "p1", []hub.AgentID{"a"}, "left", nil, nil))
+		read := add(t, s, script(1), to("a"))
+		must(t, s.Decide(t.Context(), "p1", nil, "", to("a"), nil))
+		settle(t, s, hub.Settlement{Agent: "a", Session: "x", First: first, Last: read, State: hub.HandedOver})
+		expect(t, "fate", fates(t, s, "p1"), []string{"a queued"})
+		offers, err := s.Since(t.Context(), "a", "x", 0, read, s.Last(), 10)
+		must(t, err)
+		if len(offers) != 1 || offers[0].Message.ID != "p1" {
+			t.Errorf("the session that has read on is offered %v, want p1", offers)
+		}
+	})
+}
+
 // A new decision ends what the one before had not brought about, and offers
 // the message to whoever was not handed it.
 func TestDecide(t *testing.T) {
@@ -118,7 +138,8 @@ func TestDecide(t *testing.T) {
 				var offers []string
 				must(t, s.Decide(t.Context(), "p1", tt.from, "left", tt.d, func(o hub.Offer) {
 					offers = append(offers, fmt.Sprint(o.Decision.To))
-					if o.Seq <= first || (o.Was == first) != (o.Decision.To[0] == "a") {
+					again := o.Decision.To[0] == "a" && len(tt.from) == 0 // what has failed begins anew
+					if o.Seq <= first || (o.Was == first) != again {
 						t.Errorf("offer to %v has Seq %d and Was %d; the first had %d", o.Decision.To, o.Seq, o.Was, first)
 					}
 				}))
