@@ -23,6 +23,15 @@ func ParseAgentID(s string) (AgentID, error) {
 	return AgentID(s), nil
 }
 
+// LogValue shortens the id of an agent that goes by its session's, which is 26
+// or more letters and digits of base32 (crypto/rand.Text). A name stays whole.
+func (a AgentID) LogValue() slog.Value {
+	if len(a) >= 26 && strings.Trim(string(a), "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == "" {
+		return SessionID(a).LogValue()
+	}
+	return slog.StringValue(string(a))
+}
+
 // A SessionID names one live connection of an agent. Whoever has it and a
 // token can be that session, so it prints shortened in logs.
 type SessionID string
