@@ -14,7 +14,7 @@ var (
 	stringList = map[string]any{"type": "array", "items": stringType}
 )
 
-func intRange(low, high int) map[string]any {
+func intRange(low, high int64) map[string]any {
 	return map[string]any{"type": "integer", "minimum": low, "maximum": high}
 }
 
