@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -179,9 +180,12 @@ const (
 	codeAccount   = -32602
 )
 
+var phoneNumber = regexp.MustCompile(`\+[0-9]{5,}`)
+
 // refusal is the daemon's error as the one who asked can use it.
 func refusal(method string, e *rpcError) error {
-	said := hub.OneLine(e.Message, 300)
+	// It may quote a number, and the error may end in a log.
+	said := hub.OneLine(phoneNumber.ReplaceAllString(e.Message, "(number)"), 300)
 	switch e.Code {
 	case codeUser:
 		if strings.HasPrefix(said, "Group not found") {
