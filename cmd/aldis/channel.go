@@ -26,9 +26,6 @@ const endFor = 5 * time.Second
 type channelCmd struct{ config.Channel }
 
 func (c *channelCmd) Run(ctx context.Context, e env) error {
-	if c.Operator == "" {
-		return usageError{errors.New("a channel needs a person to talk to: set --operator (ALDIS_OPERATOR)")}
-	}
 	if len(c.AttachmentRoot) == 0 {
 		folder, err := os.Getwd()
 		if err != nil {

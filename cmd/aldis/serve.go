@@ -86,7 +86,7 @@ func openHub(ctx context.Context, c config.Serve, log *slog.Logger, join func(*h
 		return h, err
 	}
 	tokens := auth.Tokens{Shared: c.Tokens(), Admin: admin, Agents: h.store.TokenAgent, AllowUnauthenticated: c.AllowUnauthenticated}
-	h.server = &httpd.Server{Addr: c.Address(), Hosts: plain(c.AllowedHost), Handler: h.handler(tokens), Log: log}
+	h.server = &httpd.Server{Addr: c.Address(), Hosts: c.Hosts(), Handler: h.handler(tokens), Log: log}
 	return h, h.server.Listen(ctx)
 }
 
@@ -97,7 +97,7 @@ func (h *hubProcess) wire() error {
 	h.relay = &relay.Relay{
 		Gate:     &gate.Gate{Prefix: c.Prefix, AllInGroup: c.Groups == "all"},
 		Routes:   &route.Table{TTL: time.Duration(c.RouteTTL), Max: c.RouteMaxEntries, Now: time.Now},
-		Sessions: h.table, Record: h.store, Default: c.DefaultAgent, Aliases: aliases(c), Labels: relay.Label(c.LabelMessages),
+		Sessions: h.table, Record: h.store, Default: c.DefaultAgent, Aliases: c.Aliases(), Labels: relay.Label(c.LabelMessages),
 		HoldFor: time.Duration(c.Hold), Log: h.log, Now: time.Now, NewID: newID,
 	}
 	h.table.Mail, h.table.Store, h.table.Presence, h.table.Log = h.store, h.store, h.relay, h.log
@@ -106,6 +106,9 @@ func (h *hubProcess) wire() error {
 		l, routes, err := openRouteLog(c.RoutesFile, h.relay.Routes)
 		if err != nil {
 			return err
+		}
+		if n := l.log.Skipped(); n > 0 {
+			h.log.Warn("damaged routes skipped", "path", c.RoutesFile, "count", n)
 		}
 		h.routeLog, h.relay.RouteLog = l, l
 		h.relay.Routes.Restore(routes)
@@ -201,20 +204,4 @@ func (h *hubProcess) close() error {
 		errs = append(errs, h.dir.Close())
 	}
 	return errors.Join(errs...)
-}
-
-func aliases(c config.Serve) map[hub.AgentID]hub.AgentID {
-	m := make(map[hub.AgentID]hub.AgentID)
-	for name, agent := range c.Aliases() {
-		m[hub.AgentID(name)] = agent
-	}
-	return m
-}
-
-func plain[S ~string](list []S) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = string(s)
-	}
-	return out
 }

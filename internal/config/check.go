@@ -113,10 +113,10 @@ func (s *Serve) checkAgents() error {
 }
 
 // Aliases returns what each alias stands for.
-func (s *Serve) Aliases() map[string]hub.AgentID {
-	m := make(map[string]hub.AgentID, len(s.Alias))
+func (s *Serve) Aliases() map[hub.AgentID]hub.AgentID {
+	m := make(map[hub.AgentID]hub.AgentID, len(s.Alias))
 	for _, a := range s.Alias {
-		m[a.Name] = a.Agent
+		m[hub.AgentID(a.Name)] = a.Agent
 	}
 	return m
 }
