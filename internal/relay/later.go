@@ -104,6 +104,7 @@ func (r *Relay) Arrived(context.Context, hub.AgentID) {
 // Orphaned implements [hub.Presence].
 func (r *Relay) Orphaned(ctx context.Context, agent hub.AgentID, last hub.Seq) {
 	if err := r.Record.Reoffer(ctx, agent, last, func(o hub.Offer) { r.Sessions.Deliver(o) }); err != nil {
+		r.undone.add(agent, last)
 		r.Log.Error("offer again", "agent", agent, "err", err)
 	}
 }
@@ -111,10 +112,18 @@ func (r *Relay) Orphaned(ctx context.Context, agent hub.AgentID, last hub.Seq) {
 // Departed implements [hub.Presence]. What agent was not handed is decided
 // again as if it were offline, or waits for it.
 func (r *Relay) Departed(ctx context.Context, agent hub.AgentID) {
+	r.settleNow(ctx)
+	if err := r.depart(ctx, agent); err != nil {
+		r.undone.add(agent, 0)
+		r.Log.Error("decide again what an agent was not handed", "agent", agent, "err", err)
+	}
+}
+
+// depart fails where the record can't be read or written.
+func (r *Relay) depart(ctx context.Context, agent hub.AgentID) error {
 	loose, err := r.Record.Unsettled(ctx, agent)
 	if err != nil {
-		r.Log.Error("look for what an agent was not handed", "agent", agent, "err", err)
-		return
+		return err
 	}
 	var hold []hub.MessageID
 	for _, o := range loose {
@@ -127,16 +136,17 @@ func (r *Relay) Departed(ctx context.Context, agent hub.AgentID) {
 		default:
 			err = r.decideAgain(ctx, agent, o)
 		}
+		if hub.KindOf(err) == hub.Unavailable {
+			return err
+		}
 		if err != nil {
 			r.Log.Error("decide again", "message", o.Message.ID, "agent", agent, "err", err)
 		}
 	}
 	if len(hold) == 0 {
-		return
+		return nil
 	}
-	if err := r.Record.Hold(ctx, agent, hold); err != nil {
-		r.Log.Error("hold mail", "agent", agent, "err", err)
-	}
+	return r.Record.Hold(ctx, agent, hold)
 }
 
 // decideAgain finds another place for what agent was not handed.
@@ -237,6 +247,21 @@ func (r *Relay) settle(ctx context.Context) {
 		if _, err := r.Record.Settle(context.WithoutCancel(ctx), list); err != nil {
 			r.Log.Error("settle", "err", err)
 		}
+	}
+}
+
+// settleNow writes down what there is to settle, before somebody goes by what
+// the record says: an agent may leave in the moment that it was handed something.
+func (r *Relay) settleNow(ctx context.Context) {
+	list := r.settler.take()
+	receipts, err := r.Record.Settle(ctx, list)
+	if err != nil { // settle will try
+		for _, s := range list {
+			r.settler.add(s)
+		}
+	}
+	if receipts {
+		nudge(r.receipts)
 	}
 }
 

@@ -56,6 +56,7 @@ type Relay struct {
 	holds    holds
 	settler  settler
 	unsaved  unsaved
+	undone   undone
 	known    sync.Map     // hub.AgentID → struct{}: names that were seen
 	waiting  atomic.Int64 // messages that nobody was present for
 	told     atomic.Bool  // the operator knows that they wait
@@ -103,7 +104,7 @@ func (r *Relay) Start(ctx context.Context) error {
 // Run does what Receive and Send leave for later, until ctx is done.
 func (r *Relay) Run(ctx context.Context) error {
 	var tasks sync.WaitGroup
-	for _, task := range []func(context.Context){r.decideLater, r.settle, r.sendReceipts, r.sendNotices, r.keep, r.saveUnsaved} {
+	for _, task := range []func(context.Context){r.decideLater, r.settle, r.sendReceipts, r.sendNotices, r.keep, r.saveUnsaved, r.doUndone} {
 		tasks.Go(func() { task(ctx) })
 	}
 	tasks.Wait()
