@@ -145,11 +145,9 @@ func show(ctx context.Context, url, token string, report []byte) (phone bool, er
 }
 
 func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(d):
 	}
 }
 
