@@ -64,11 +64,9 @@ func grace(ctx context.Context) (context.Context, func()) {
 }
 
 func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
 	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 
