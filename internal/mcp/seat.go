@@ -73,12 +73,10 @@ func (t *Table) passSeat(b *box) {
 
 // claimLater gives s the seat once its stream has been open for a second.
 func (t *Table) claimLater(ctx context.Context, s *session, st *stream) {
-	timer := time.NewTimer(seatAfter)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return
-	case <-timer.C:
+	case <-time.After(seatAfter):
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

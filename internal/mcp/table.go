@@ -236,10 +236,7 @@ func once(f func()) func() {
 // missed notes that an offer to agent, decided when it was present, found it
 // absent: Presence has to hear of it once more. t.mu is held.
 func (t *Table) missed(agent hub.AgentID) {
-	b := t.boxes[agent]
-	if b == nil {
-		b = t.box(agent)
-	}
+	b := t.box(agent)
 	b.missed = true
 	t.change(b)
 }
@@ -263,6 +260,7 @@ func (t *Table) add(sv hub.SavedSession) *session {
 	return s
 }
 
+// box returns agent's mailbox, a new one if there is none. t.mu is held.
 func (t *Table) box(agent hub.AgentID) *box {
 	b := t.boxes[agent]
 	if b == nil {
