@@ -137,35 +137,32 @@ func every(ctx context.Context, d time.Duration, wake <-chan struct{}, f func())
 }
 
 func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(d):
 	}
 }
+
+var errNoPhone = hub.Errorf(hub.Unavailable, "no phone is joined to this hub: it was started without --operator")
 
 // platform returns the platform that understands a chat id as a caller spells
 // it, and the id as the platform does.
 func (r *Relay) platform(spelled hub.ChatID) (hub.Platform, hub.ChatID, error) {
 	if spelled == "" {
 		if r.Operator.Platform == "" {
-			return nil, "", hub.Errorf(hub.Unavailable, "no phone is joined to this hub: it was started without --operator")
+			return nil, "", errNoPhone
 		}
 		return r.platformOf(r.Operator.Platform), r.Operator.Chat, nil
 	}
-	var first error
-	for _, p := range r.Platforms {
+	first := errNoPhone
+	for i, p := range r.Platforms {
 		chat, err := p.Chat(string(spelled))
 		if err == nil {
 			return p, chat, nil
 		}
-		if first == nil {
+		if i == 0 {
 			first = err
 		}
-	}
-	if first == nil {
-		first = hub.Errorf(hub.Unavailable, "no phone is joined to this hub: it was started without --operator")
 	}
 	return nil, "", first
 }
