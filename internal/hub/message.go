@@ -179,9 +179,9 @@ type Offer struct {
 	Message  Message
 	Decision Decision
 
-	// Taken, if not nil, is called once, at the first hand-over. Only offers
-	// that are not in the record have one.
-	Taken func()
+	// Taken, if not nil, is called when a session of an agent has been handed
+	// the offer. Only offers that are not in the record have one.
+	Taken func(AgentID, SessionID)
 }
 
 // A State is what became of an offer to one agent.

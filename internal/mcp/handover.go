@@ -15,7 +15,7 @@ type proof struct {
 	stream *stream
 	offset int64 // bytes written on the stream, the batch included
 	seq    hub.Seq
-	taken  []func()
+	taken  []func(hub.AgentID, hub.SessionID)
 }
 
 // proofs are all batches that wait to be proved. Each waits for the same time,
@@ -96,7 +96,7 @@ func (t *Table) proveOne(x proof) {
 	case x.stream.out.acknowledged(x.offset):
 		t.handOver(x.stream.session, x.seq)
 		for _, taken := range x.taken {
-			taken()
+			taken(x.stream.session.saved.Agent, x.stream.session.saved.ID)
 		}
 	case t.Now().Sub(x.first) > unprovedFor:
 		x.stream.end("half open") // its peer takes nothing and says nothing

@@ -69,8 +69,8 @@ type event struct {
 	seq   hub.Seq
 	was   hub.Seq // see hub.Offer.Was
 	id    hub.MessageID
-	line  []byte // JSON-RPC
-	taken func() // see hub.Offer.Taken
+	line  []byte                           // JSON-RPC
+	taken func(hub.AgentID, hub.SessionID) // see hub.Offer.Taken
 }
 
 // named reports whether others can write to the session's agent.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -119,7 +120,7 @@ func TestStreamWhosePeerAcknowledgesNothingIsGivenUp(t *testing.T) {
 		out := &halfOpen{}
 		tb.stream(t, "s", out)
 		taken := make(chan bool, 1)
-		tb.Deliver(hub.Offer{Seq: 1, Message: hub.Message{ID: "m"}, Decision: hub.Decision{To: []hub.AgentID{"alice"}}, Taken: func() { taken <- true }})
+		tb.Deliver(hub.Offer{Seq: 1, Message: hub.Message{ID: "m"}, Decision: hub.Decision{To: []hub.AgentID{"alice"}}, Taken: func(hub.AgentID, hub.SessionID) { taken <- true }})
 		time.Sleep(unprovedFor - time.Second)
 		synctest.Wait()
 		if state := tb.List()[0].State; state != "live" || out.ended() {
@@ -136,21 +137,29 @@ func TestStreamWhosePeerAcknowledgesNothingIsGivenUp(t *testing.T) {
 	})
 }
 
-// What the record could not take lives in memory: its first hand-over is told
-// once, whoever takes it.
-func TestOfferThatIsNotInTheRecordIsTakenOnce(t *testing.T) {
+// What the record could not take lives in memory: who hands it over says to
+// whom.
+func TestOfferThatIsNotInTheRecordIsTakenByEachSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb, _, stop := runTable(t)
 		defer stop()
 		for _, id := range []hub.SessionID{"a", "b"} {
 			tb.stream(t, id, &pipeOutlet{pipe: newPipe(io.Discard)})
 		}
-		taken := make(chan bool, 2)
-		n := tb.Deliver(hub.Offer{Message: hub.Message{ID: "m"}, Decision: hub.Decision{To: []hub.AgentID{"alice"}}, Taken: func() { taken <- true }})
+		taken := make(chan string, 4)
+		tb.Deliver(hub.Offer{
+			Message: hub.Message{ID: "m"}, Decision: hub.Decision{To: []hub.AgentID{"alice"}},
+			Taken: func(a hub.AgentID, s hub.SessionID) { taken <- string(a) + " " + string(s) },
+		})
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if n != 2 || len(taken) != 1 {
-			t.Errorf("queued for %d sessions and taken %d times, want 2 and once", n, len(taken))
+		if len(taken) != 2 {
+			t.Fatalf("taken %d times, want twice", len(taken))
+		}
+		got := []string{<-taken, <-taken}
+		slices.Sort(got)
+		if want := []string{"alice a", "alice b"}; !slices.Equal(got, want) {
+			t.Errorf("taken by %q, want %q", got, want)
 		}
 	})
 }

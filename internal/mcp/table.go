@@ -192,7 +192,7 @@ func (t *Table) Deliver(o hub.Offer) int {
 				b.ring()
 				if s.state == live {
 					if ev == nil {
-						ev = &event{seq: o.Seq, was: o.Was, id: o.Message.ID, line: t.view.render(o), taken: once(o.Taken)}
+						ev = &event{seq: o.Seq, was: o.Was, id: o.Message.ID, line: t.view.render(o), taken: o.Taken}
 					}
 					s.offer(ev)
 				}
@@ -223,14 +223,6 @@ func (t *Table) bellOf(agent hub.AgentID) <-chan struct{} {
 		b.bell = make(chan struct{})
 	}
 	return b.bell
-}
-
-// once makes f safe to be called by several sessions.
-func once(f func()) func() {
-	if f == nil {
-		return nil
-	}
-	return sync.OnceFunc(f)
 }
 
 // missed notes that an offer to agent, decided when it was present, found it

@@ -641,7 +641,7 @@ func TestRecordThatCannotBeWritten(t *testing.T) {
 			t.Errorf("a script was told %v, want Unavailable", err)
 		}
 		offers := f.sessions.Got("desk")
-		offers[0].Taken()
+		offers[0].Taken("desk", "s")
 		disk.is.Store(false)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()

@@ -2,13 +2,20 @@ package relay
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"time"
 
 	"aldis/internal/hub"
 )
 
 // unsavedMost bounds what is kept in memory while the record can't be written.
-const unsavedMost = 1024
+// What was offered is given unsavedFor to be handed over, before it is recorded
+// and offered to those who were not.
+const (
+	unsavedMost = 1024
+	unsavedFor  = 3 * time.Second
+)
 
 // unsaved are messages of a platform that the record did not take. They were
 // delivered from memory, and are recorded once that works again.
@@ -22,7 +29,9 @@ type unsaved struct {
 type unsavedMessage struct {
 	message  hub.Message
 	decision *hub.Decision // nil: nobody was present
-	taken    bool
+	since    time.Time
+	saved    bool             // it is in the record
+	taken    []hub.Settlement // by whom it was handed over
 }
 
 func (u *unsaved) reason() error {
@@ -33,7 +42,7 @@ func (u *unsaved) reason() error {
 
 // add notes a message and why it was not recorded. It reports whether it is
 // the first one since all was well; nil if it was offered before.
-func (u *unsaved) add(m hub.Message, d *hub.Decision, err error) (x *unsavedMessage, first bool) {
+func (u *unsaved) add(m hub.Message, d *hub.Decision, now time.Time, err error) (x *unsavedMessage, first bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if m.Dedup != "" && u.dedup[m.Dedup] {
@@ -44,7 +53,7 @@ func (u *unsaved) add(m hub.Message, d *hub.Decision, err error) (x *unsavedMess
 	}
 	first = u.err == nil
 	u.err = err
-	x = &unsavedMessage{message: m, decision: d}
+	x = &unsavedMessage{message: m, decision: d, since: now}
 	if len(u.list) < unsavedMost {
 		u.list = append(u.list, x)
 		u.dedup[m.Dedup] = true
@@ -52,29 +61,47 @@ func (u *unsaved) add(m hub.Message, d *hub.Decision, err error) (x *unsavedMess
 	return x, first
 }
 
-func (u *unsaved) take(x *unsavedMessage) {
+// take notes a hand-over, until the message is in the record: from then on it
+// reports false.
+func (u *unsaved) take(x *unsavedMessage, st hub.Settlement) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	x.taken = true
+	if !x.saved {
+		x.taken = append(x.taken, st)
+	}
+	return !x.saved
 }
 
-// next returns the oldest message, whether it was handed over, and false if
-// there is none.
-func (u *unsaved) next() (x *unsavedMessage, taken, ok bool) {
+// left returns the agents in to that x was not handed to.
+func (u *unsaved) left(x *unsavedMessage, to []hub.AgentID) []hub.AgentID {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(to), func(a hub.AgentID) bool {
+		return slices.ContainsFunc(x.taken, func(st hub.Settlement) bool { return st.Agent == a })
+	})
+}
+
+// next returns the oldest message; nil if there is none.
+func (u *unsaved) next() *unsavedMessage {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.list) == 0 {
 		u.err = nil
-		return nil, false, false
+		return nil
 	}
-	return u.list[0], u.list[0].taken, true
+	return u.list[0]
 }
 
-func (u *unsaved) shift() {
+// shift takes the oldest message out, which is in the record now, and returns
+// its hand-overs.
+func (u *unsaved) shift() []hub.Settlement {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	delete(u.dedup, u.list[0].message.Dedup)
+	x := u.list[0]
+	x.saved = true
+	delete(u.dedup, x.message.Dedup)
 	u.list = u.list[1:]
+	return x.taken
 }
 
 // deliverUnsaved delivers m though it could not be recorded, because of err.
@@ -84,7 +111,7 @@ func (r *Relay) deliverUnsaved(m hub.Message, d *hub.Decision, err error) {
 			d = &again
 		}
 	}
-	x, first := r.unsaved.add(m, d, err)
+	x, first := r.unsaved.add(m, d, r.Now(), err)
 	if x == nil {
 		return
 	}
@@ -93,7 +120,12 @@ func (r *Relay) deliverUnsaved(m hub.Message, d *hub.Decision, err error) {
 		r.notify("The hub cannot write its record (is the disk full?). Messages are delivered, but would not survive a restart.")
 	}
 	if d != nil {
-		r.Sessions.Deliver(hub.Offer{Message: m, Decision: *d, Taken: func() { r.unsaved.take(x) }})
+		r.Sessions.Deliver(hub.Offer{Message: m, Decision: *d, Taken: func(agent hub.AgentID, session hub.SessionID) {
+			st := hub.Settlement{Agent: agent, Session: session, Message: m.ID, State: hub.HandedOver, OutOfTurn: true}
+			if !r.unsaved.take(x, st) {
+				r.Settled(st)
+			}
+		}})
 	}
 }
 
@@ -101,34 +133,28 @@ func (r *Relay) deliverUnsaved(m hub.Message, d *hub.Decision, err error) {
 func (r *Relay) saveUnsaved(ctx context.Context) {
 	every(ctx, unsavedEvery, nil, func() {
 		for {
-			x, taken, ok := r.unsaved.next()
-			if !ok || r.saveOne(ctx, x, taken) != nil {
+			x := r.unsaved.next()
+			if x == nil || r.Now().Sub(x.since) < unsavedFor || r.saveOne(ctx, x) != nil {
 				return
 			}
-			r.unsaved.shift()
+			for _, st := range r.unsaved.shift() {
+				r.Settled(st)
+			}
 		}
 	})
 }
 
-// saveOne records a message. If it was handed over meanwhile, it is not
-// offered again.
-func (r *Relay) saveOne(ctx context.Context, x *unsavedMessage, taken bool) error {
-	deliver := func(o hub.Offer) { r.Sessions.Deliver(o) }
-	if taken {
-		deliver = func(hub.Offer) {}
-	}
-	if _, err := r.Record.Append(ctx, x.message, x.decision, deliver); err != nil {
-		return err
-	}
-	if x.decision == nil {
+// saveOne records a message, and offers it to the agents that were not handed
+// it meanwhile.
+func (r *Relay) saveOne(ctx context.Context, x *unsavedMessage) error {
+	_, err := r.Record.Append(ctx, x.message, x.decision, func(o hub.Offer) {
+		if o.Decision.To = r.unsaved.left(x, o.Decision.To); len(o.Decision.To) > 0 {
+			r.Sessions.Deliver(o)
+		}
+	})
+	if err == nil && x.decision == nil {
 		r.waiting.Add(1)
 		nudge(r.decide)
-		return nil
 	}
-	if taken {
-		for _, agent := range x.decision.To {
-			r.Settled(hub.Settlement{Agent: agent, Message: x.message.ID, State: hub.HandedOver})
-		}
-	}
-	return nil
+	return err
 }
