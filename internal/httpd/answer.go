@@ -10,8 +10,8 @@ import (
 	"aldis/internal/hub"
 )
 
-// A Handler answers a request or returns why it did not. It returns an error
-// only while nothing has been written.
+// A Handler answers a request or returns why it did not. An error that it
+// returns once the answer has begun is for the log alone.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
 // A StatusError is an error whose HTTP status no kind of hub.Error stands for.
@@ -85,7 +85,8 @@ func WriteError(w http.ResponseWriter, status int, msg string) {
 	_ = WriteJSON(w, status, map[string]string{"error": msg})
 }
 
-// WriteJSON answers with status and v as JSON.
+// WriteJSON answers with status and v as JSON. It fails before anything is
+// written if v can't be encoded, and after that if the caller has gone.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
