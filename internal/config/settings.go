@@ -16,8 +16,8 @@ type Common struct {
 
 // Listen is where the hub listens, and so where commands find it.
 type Listen struct {
-	Host string `vars:"ALDIS_HOST,SIGNAL_MCP_HOST,AGENT_SALON_BIND" default:"127.0.0.1" help:"Address to listen on."`
-	Port Port   `vars:"ALDIS_PORT,SIGNAL_MCP_PORT,AGENT_SALON_PORT" default:"8765" help:"Port to listen on; 0 takes any that is free."`
+	Host string `vars:"ALDIS_HOST,SIGNAL_MCP_HOST,AGENT_SALON_BIND" default:"127.0.0.1" help:"Address that the hub listens on."`
+	Port Port   `vars:"ALDIS_PORT,SIGNAL_MCP_PORT,AGENT_SALON_PORT" default:"8765" help:"Port that the hub listens on; 0 takes any that is free."`
 }
 
 // Signal is the Signal account, who may use it, and what of it is seen.
