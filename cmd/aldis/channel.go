@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aldis/internal/config"
-	"aldis/internal/gate"
 	"aldis/internal/mcp"
 	"aldis/internal/relay"
 	"aldis/internal/route"
@@ -39,14 +38,11 @@ func (c *channelCmd) Run(ctx context.Context, e env) error {
 		return err
 	}
 	table := mcp.NewTable()
-	r := &relay.Relay{
-		Gate:     &gate.Gate{Prefix: c.Prefix, AllInGroup: c.Groups == "all"},
-		Routes:   &route.Table{TTL: 7 * 24 * time.Hour, Max: 10_000, Now: time.Now},
-		Sessions: table, Record: record, Labels: relay.LabelNever, HoldFor: 24 * time.Hour,
-		Log: log, Now: time.Now, NewID: newID,
+	r := &relay.Relay{ // with the bounds that serve has by default
+		Routes: &route.Table{TTL: 7 * 24 * time.Hour, Max: 10_000, Now: time.Now},
+		Labels: relay.LabelNever, HoldFor: 24 * time.Hour,
 	}
-	table.Mail, table.Store, table.Presence, table.Log = record, record, r, log
-	r.Gate.SameChat, r.Routes.SameChat = r.SameChat, r.SameChat
+	connect(r, table, record, c.Signal, log)
 	client := newSignal(c.Common, c.Signal, log)
 	client.SpoolDir = "" // not in the hub's state folder
 	if err := joinSignal(r, client, c.Signal); err != nil {

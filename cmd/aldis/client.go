@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -193,7 +194,7 @@ type tokenRevokeCmd struct {
 }
 
 func (c *tokenRevokeCmd) Run(ctx context.Context) error {
-	return (adminClient{c.HubAdmin}).do(ctx, http.MethodDelete, "/api/tokens/"+c.ID, nil, nil)
+	return (adminClient{c.HubAdmin}).do(ctx, http.MethodDelete, "/api/tokens/"+url.PathEscape(c.ID), nil, nil)
 }
 
 // sendCmd is aldis send: a short session of an agent that calls a tool.
@@ -217,7 +218,7 @@ func (c *sendCmd) Run(ctx context.Context, e env) error {
 	}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "aldis-send", Version: version()}, nil).Connect(ctx, transport, nil)
 	if err != nil {
-		return fmt.Errorf("join the hub at %s: %w; is aldis serve running?", c.URL, err)
+		return fmt.Errorf("join the hub at %s: %w; is aldis serve running, and is the token (--token) one of its own?", c.URL, err)
 	}
 	defer session.Close()
 	call := &mcp.CallToolParams{Name: "send", Arguments: map[string]any{"text": text}}

@@ -90,18 +90,15 @@ func openHub(ctx context.Context, c config.Serve, log *slog.Logger, join func(*h
 	return h, h.server.Listen(ctx)
 }
 
-// wire joins sessions and relay.
+// wire makes the sessions and the relay.
 func (h *hubProcess) wire() error {
 	c := h.settings
 	h.table = mcp.NewTable()
 	h.relay = &relay.Relay{
-		Gate:     &gate.Gate{Prefix: c.Prefix, AllInGroup: c.Groups == "all"},
-		Routes:   &route.Table{TTL: time.Duration(c.RouteTTL), Max: c.RouteMaxEntries, Now: time.Now},
-		Sessions: h.table, Record: h.store, Default: c.DefaultAgent, Aliases: c.Aliases(), Labels: relay.Label(c.LabelMessages),
-		HoldFor: time.Duration(c.Hold), Log: h.log, Now: time.Now, NewID: newID,
+		Routes:  &route.Table{TTL: time.Duration(c.RouteTTL), Max: c.RouteMaxEntries, Now: time.Now},
+		Default: c.DefaultAgent, Aliases: c.Aliases(), Labels: relay.Label(c.LabelMessages), HoldFor: time.Duration(c.Hold),
 	}
-	h.table.Mail, h.table.Store, h.table.Presence, h.table.Log = h.store, h.store, h.relay, h.log
-	h.relay.Gate.SameChat, h.relay.Routes.SameChat = h.relay.SameChat, h.relay.SameChat
+	connect(h.relay, h.table, h.store, c.Signal, h.log)
 	if c.RoutesFile != "" {
 		l, routes, err := openRouteLog(c.RoutesFile, h.relay.Routes)
 		if err != nil {
@@ -114,6 +111,15 @@ func (h *hubProcess) wire() error {
 		h.relay.Routes.Restore(routes)
 	}
 	return nil
+}
+
+// connect makes r, which has its Routes, and table the two sides of one hub,
+// with its memory in record.
+func connect(r *relay.Relay, table *mcp.Table, record *store.Store, s config.Signal, log *slog.Logger) {
+	r.Sessions, r.Record, r.Log, r.Now, r.NewID = table, record, log, time.Now, newID
+	r.Gate = &gate.Gate{Prefix: s.Prefix, AllInGroup: s.Groups == "all", SameChat: r.SameChat}
+	r.Routes.SameChat = r.SameChat
+	table.Mail, table.Store, table.Presence, table.Log = record, record, r, log
 }
 
 // joinOperator joins Signal, if there is an operator.
