@@ -7,7 +7,6 @@ package hook
 
 import (
 	"encoding/json"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -69,10 +68,7 @@ func (n *Notify) Post(w http.ResponseWriter, r *http.Request) error {
 }
 
 func read(r *http.Request) (b body, meta map[string]string, dropped []string, err error) {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return b, nil, nil, httpd.Statusf(http.StatusUnsupportedMediaType, "send JSON, with Content-Type: application/json")
-	}
-	raw, err := httpd.ReadBody(r)
+	raw, err := httpd.ReadJSON(r)
 	if err != nil {
 		return b, nil, nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"mime"
 	"net"
 	"net/http"
 	"os"
@@ -99,6 +100,15 @@ func ReadBody(r *http.Request) ([]byte, error) {
 		return nil, Statusf(http.StatusBadRequest, "the body broke off: %v", err)
 	}
 	return b, nil
+}
+
+// ReadJSON is [ReadBody] for a body that says to be JSON, which a form on a
+// foreign page cannot: without that it fails with 415.
+func ReadJSON(r *http.Request) ([]byte, error) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, Statusf(http.StatusUnsupportedMediaType, "send JSON, with Content-Type: application/json")
+	}
+	return ReadBody(r)
 }
 
 // recovering turns a panic into a 500, or, where an answer has begun, into a

@@ -3,7 +3,6 @@ package phone
 import (
 	"context"
 	"encoding/json"
-	"mime"
 	"net/http"
 	"strings"
 
@@ -38,13 +37,9 @@ type job struct {
 
 var errDown = &hub.Error{Kind: hub.Unavailable, Msg: "the hub is not taking messages right now; post it again with the same id"}
 
-// readJSON reads the body of r into v. That it says to be JSON matters: a form
-// on a foreign page can't.
+// readJSON reads the body of r into v.
 func readJSON(r *http.Request, v any) error {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return httpd.Statusf(http.StatusUnsupportedMediaType, "send JSON, with Content-Type: application/json")
-	}
-	raw, err := httpd.ReadBody(r)
+	raw, err := httpd.ReadJSON(r)
 	if err != nil {
 		return err
 	}
