@@ -201,7 +201,8 @@ func (b *outbox) close(s *sending, unknown bool, now time.Time) {
 	b.drop(s)
 }
 
-// late takes the send with that id, whose outcome was unknown.
+// late returns what was sent under that id, while it may still be named: it
+// stays, for each of its parts may be.
 func (b *outbox) late(id hub.MessageID) (hub.Message, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -40,8 +40,9 @@ func (u *unsaved) reason() error {
 	return u.err
 }
 
-// add notes a message and why it was not recorded. It reports whether it is
-// the first one since all was well; nil if it was offered before.
+// add notes a message and why it was not recorded, and reports whether it is
+// the first one since all was well. It returns nil for one that was noted
+// before. Past unsavedMost a message is not kept, and so never recorded.
 func (u *unsaved) add(m hub.Message, d *hub.Decision, now time.Time, err error) (x *unsavedMessage, first bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
