@@ -50,7 +50,7 @@ func (s *spool) names() []string {
 
 func (s *spool) remove() {
 	if s != nil && s.dir != "" {
-		os.RemoveAll(s.dir)
+		_ = os.RemoveAll(s.dir) // what stays cleanSpool takes away
 	}
 }
 
@@ -241,7 +241,7 @@ func (c *Client) cleanSpool() {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err == nil && strings.HasPrefix(e.Name(), spoolPrefix) && time.Since(info.ModTime()) > spoolAge {
-			os.RemoveAll(filepath.Join(c.SpoolDir, e.Name()))
+			_ = os.RemoveAll(filepath.Join(c.SpoolDir, e.Name())) // the next start tries again
 		}
 	}
 }
