@@ -55,6 +55,7 @@ type setup struct {
 	limit   func(key string) bool
 	inPipes bool // connections are pipes, for virtual time
 	deflt   hub.AgentID
+	wrap    func(hub.Record) hub.Record // what the relay has for a record; nil: the record
 }
 
 // startHub starts a hub on a port of the loopback address.
@@ -73,6 +74,9 @@ func startHub(t testing.TB, s setup) *testHub {
 		Operator: hub.Ref{Platform: "signal", Chat: operator}, Labels: relay.LabelNever,
 		HoldFor: 24 * time.Hour, Log: log, Now: time.Now,
 		NewID: func() hub.MessageID { return hub.MessageID(uuid.Must(uuid.NewV7()).String()) },
+	}
+	if s.wrap != nil {
+		h.relay.Record = s.wrap(record)
 	}
 	h.relay.Gate.Trust("signal", operator)
 	h.relay.Gate.Open("signal", operator)

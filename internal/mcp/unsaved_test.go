@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"aldis/internal/hub"
@@ -27,9 +28,12 @@ func (r *fullRecord) Append(ctx context.Context, m hub.Message, d *hub.Decision,
 // gets it then.
 func TestHandedFromMemoryIsNotSentAgainFromTheRecord(t *testing.T) {
 	for _, full := range []time.Duration{100 * time.Millisecond, 3 * time.Second, 5 * time.Second} {
-		inBubble(t, func(t *testing.T, h *testHub) {
-			disk := &fullRecord{Record: h.relay.Record}
-			h.relay.Record = disk
+		synctest.Test(t, func(t *testing.T) {
+			disk := &fullRecord{}
+			h := startHub(t, setup{inPipes: true, wrap: func(r hub.Record) hub.Record {
+				disk.Record = r
+				return disk
+			}})
 			alice, bob := h.mailbox("alice"), h.mailbox("bob")
 			a, b := alice.Open(""), bob.Open("")
 			pass(4*time.Second + 900*time.Millisecond) // the record is tried each 5 s
