@@ -48,6 +48,9 @@ func (x *tools) inbox(ctx context.Context, c *call, in inboxArgs) (string, error
 		answer.NoSuch = unknown
 	}
 	mail, more, err := x.await(ctx, agent, time.Duration(in.WaitSeconds)*time.Second)
+	if err == nil {
+		err = x.seated(c) // it may have lost its name while it waited
+	}
 	if err != nil {
 		return "", err
 	}
@@ -109,7 +112,7 @@ func (t *Table) handedByInbox(s *session, mail []hub.Mailed) {
 		})
 	}
 	s.handOut(ids)
-	t.Presence.Handed(t.ctx, ss)
+	t.Presence.Handed(context.WithoutCancel(t.ctx), ss) // it was written: that the hub stops changes nothing
 }
 
 type getArgs struct {

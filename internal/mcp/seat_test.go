@@ -297,3 +297,20 @@ func TestAgentThatInitializesEachSecondLosesNothing(t *testing.T) {
 		})
 	}
 }
+
+func TestInboxOfASessionEvictedWhileItWaitsGetsNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		first := h.label("alice")
+		answer := make(chan hubtest.ToolResult, 1)
+		go func() { answer <- first.Tool("inbox", map[string]any{"wait_seconds": 50}) }()
+		pass(time.Second)
+		s := h.label("alice").Open("")
+		pass(2 * time.Second)
+		h.says("for the holder")
+		pass(0)
+		wantPushes(t, "the holder", s, "for the holder")
+		if r := <-answer; !r.IsError || !strings.Contains(r.Text, "another session has taken the name") {
+			t.Errorf("the evicted one was told %q", r.Text)
+		}
+	})
+}

@@ -163,3 +163,21 @@ func TestOfferThatIsNotInTheRecordIsTakenByEachSession(t *testing.T) {
 		}
 	})
 }
+
+// lastWord is a Presence that notes whether it was told in a context that ended.
+type lastWord struct {
+	nowhere
+	err error
+}
+
+func (w *lastWord) Handed(ctx context.Context, _ []hub.Settlement) { w.err = ctx.Err() }
+
+func TestAnswerOfInboxIsNotedThoughTheHubStops(t *testing.T) {
+	w, tb := &lastWord{err: errStopping}, NewTable()
+	tb.Presence = w
+	tb.stop()
+	tb.handedByInbox(&session{}, nil)
+	if w.err != nil {
+		t.Errorf("told in a context that has ended: %v", w.err)
+	}
+}
