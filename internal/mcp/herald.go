@@ -52,9 +52,9 @@ func (t *Table) herald(ctx context.Context) {
 // flush logs what there is to tell, and saves the sessions whose row has changed.
 func (t *Table) flush(ctx context.Context) {
 	t.mu.Lock()
-	rows := make([]hub.SavedSession, 0, len(t.unsaved))
+	rows := make(map[*session]hub.SavedSession, len(t.unsaved))
 	for s := range t.unsaved {
-		rows = append(rows, s.saved)
+		rows[s] = s.saved
 		s.kept = s.saved.Used
 	}
 	clear(t.unsaved)
@@ -66,15 +66,30 @@ func (t *Table) flush(ctx context.Context) {
 	}
 	var each errgroup.Group
 	each.SetLimit(64) // together, so that the record can group them
-	for _, sv := range rows {
+	for s, sv := range rows {
 		each.Go(func() error {
-			if err := t.Store.SaveSession(ctx, sv); err != nil {
+			if err := t.write(ctx, s, sv); err != nil {
 				t.Log.Error("save session", "session", sv.ID, "err", err)
 			}
 			return nil
 		})
 	}
 	_ = each.Wait() // each has had its say
+}
+
+// write saves the row of s, and deletes it again if s was ended meanwhile: whoever
+// ended it may have been there first.
+func (t *Table) write(ctx context.Context, s *session, sv hub.SavedSession) error {
+	if err := t.Store.SaveSession(ctx, sv); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	closed := s.closed
+	t.mu.Unlock()
+	if closed {
+		return t.Store.DeleteSession(ctx, sv.ID)
+	}
+	return nil
 }
 
 // announce tells Presence who has come and gone.

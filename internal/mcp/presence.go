@@ -157,7 +157,7 @@ func (t *Table) sweep() {
 		case away, deaf, pull:
 			t.setState(s, t.stateOf(s))
 		case fresh, gone:
-			if now.Sub(s.saved.Used) > forgetAfter && now.Sub(s.left) > forgetAfter && s.box.holder != s {
+			if now.Sub(s.saved.Used) > forgetAfter && now.Sub(s.left) > forgetAfter {
 				t.drop(s)
 			}
 		}

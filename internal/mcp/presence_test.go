@@ -1,11 +1,16 @@
 package mcp_test
 
 import (
+	"context"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"aldis/internal/hub"
+	"aldis/internal/hubtest"
 )
 
 // The words of INTERFACE: live, away for 15 s, then deaf or gone; pull without
@@ -102,16 +107,56 @@ func TestPresenceIsToldOncePerChange(t *testing.T) {
 }
 
 func TestSessionIsForgottenInMemoryAndFoundInTheRecord(t *testing.T) {
+	for _, who := range []struct {
+		name    string
+		connect func(*testHub) *hubtest.Client
+	}{
+		{"a mailbox", func(h *testHub) *hubtest.Client { return h.mailbox("alice") }},
+		{"the holder of a seat", func(h *testHub) *hubtest.Client { return h.label("alice") }},
+	} {
+		inBubble(t, func(t *testing.T, h *testHub) {
+			c := who.connect(h)
+			s := c.Open("")
+			s.Close()
+			pass(3 * time.Hour)
+			if got := h.states("alice"); got != nil {
+				t.Errorf("%s, in memory after 3 h: %v", who.name, got)
+			}
+			h.script("alice", "held")
+			if s = c.Open(""); s.Status != 200 {
+				t.Errorf("%s: GET of a forgotten session: %d", who.name, s.Status)
+			}
+			pass(time.Second)
+			wantPushes(t, who.name, s, "held")
+		})
+	}
+}
+
+// A slowStore saves no session before it is let go.
+type slowStore struct {
+	hub.SessionStore
+	saves chan struct{}
+}
+
+func (s slowStore) SaveSession(ctx context.Context, v hub.SavedSession) error {
+	<-s.saves
+	return s.SessionStore.SaveSession(ctx, v)
+}
+
+func TestSessionDeletedWhileItIsSavedStaysDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *testHub) {
 		c := h.mailbox("alice")
-		s := c.Open("")
-		s.Close()
-		pass(3 * time.Hour)
-		if got := h.states("alice"); got != nil {
-			t.Errorf("in memory after 3 h: %v", got)
+		saves := make(chan struct{})
+		h.table.Store = slowStore{h.table.Store, saves}
+		c.Open("")
+		pass(0)
+		if a := c.Do(t.Context(), "DELETE", ""); a.Status != http.StatusNoContent {
+			t.Fatalf("DELETE: %d", a.Status)
 		}
-		if s := c.Open(""); s.Status != 200 {
-			t.Errorf("GET of a forgotten session: %d", s.Status)
+		close(saves)
+		pass(0)
+		if r := c.Call("ping", nil); r.Status != http.StatusNotFound {
+			t.Errorf("POST after DELETE: %d", r.Status)
 		}
 	})
 }

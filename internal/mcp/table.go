@@ -311,7 +311,7 @@ func (t *Table) create(ctx context.Context, sv hub.SavedSession) (*session, erro
 	}
 	sv = s.saved
 	t.mu.Unlock()
-	if err := t.Store.SaveSession(ctx, sv); err != nil {
+	if err := t.write(ctx, s, sv); err != nil {
 		t.mu.Lock()
 		t.drop(s)
 		t.mu.Unlock()

@@ -103,6 +103,7 @@ func (r *Relay) Arrived(context.Context, hub.AgentID) {
 
 // Orphaned implements [hub.Presence].
 func (r *Relay) Orphaned(ctx context.Context, agent hub.AgentID, last hub.Seq) {
+	r.settleNow(ctx)
 	if err := r.Record.Reoffer(ctx, agent, last, func(o hub.Offer) { r.Sessions.Deliver(o) }); err != nil {
 		r.undone.add(agent, last)
 		r.Log.Error("offer again", "agent", agent, "err", err)
