@@ -44,6 +44,7 @@ func (t *Table) attach(s *session, st *stream, last hub.Seq) (ok bool) {
 	s.mu.Lock()
 	old := s.stream
 	s.stream, s.queue, s.queued = st, nil, 0
+	st.from = s.cursor
 	st.upto.Store(uint64(s.cursor))
 	st.wake()
 	s.mu.Unlock()

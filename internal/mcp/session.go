@@ -108,12 +108,17 @@ func (s *session) offer(ev *event) {
 }
 
 // sentAs reports whether the session was sent, or has queued, the offer that
-// had the Seq was. s.mu is held.
+// had the Seq was. One that got its next number while the stream was opened may
+// be in neither the replay nor the queue. s.mu is held.
 func (s *session) sentAs(was hub.Seq) bool {
-	if was <= s.saved.Birth {
+	switch st := s.stream; {
+	case was <= s.saved.Birth:
 		return false
+	case was > st.from && was <= st.replay:
+		return slices.Contains(st.replayed, was)
+	default:
+		return was <= st.sent() || slices.ContainsFunc(s.queue, func(ev *event) bool { return ev.seq == was })
 	}
-	return was <= s.stream.sent() || slices.ContainsFunc(s.queue, func(ev *event) bool { return ev.seq == was })
 }
 
 // next takes what st shall write now: up to max bytes of events, or none of
@@ -170,6 +175,15 @@ func (s *session) hasFromInbox(id hub.MessageID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Contains(s.handed, id)
+}
+
+// noteReplayed notes what of st's replay the session has.
+func (s *session) noteReplayed(st *stream, offers []hub.Offer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range offers {
+		st.replayed = append(st.replayed, o.Seq)
+	}
 }
 
 // advance moves the cursor to last and returns where it was; false if it has

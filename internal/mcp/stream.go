@@ -41,8 +41,10 @@ type stream struct {
 	upto   atomic.Uint64 // the Seq of the last event written; drain alone writes it
 
 	// guarded by session.mu
-	writing bool // drain runs
-	comment bool // a comment is due
+	from     hub.Seq   // the cursor when it opened
+	replayed []hub.Seq // what of the replay was written
+	writing  bool      // drain runs
+	comment  bool      // a comment is due
 
 	last  atomic.Int64 // Unix milliseconds of the last write
 	ended atomic.Bool
@@ -109,7 +111,7 @@ func (st *stream) page() ([]hub.Offer, error) {
 // no more.
 func (st *stream) putPage(offers []hub.Offer) bool {
 	var batch []*event
-	size := 0
+	size, done := 0, 0
 	for i, o := range offers {
 		if !st.session.hasFromInbox(o.Message.ID) {
 			ev := &event{seq: o.Seq, id: o.Message.ID, line: st.table.view.render(o)}
@@ -121,8 +123,9 @@ func (st *stream) putPage(offers []hub.Offer) bool {
 		if len(batch) > 0 && !st.put(batch) {
 			return false
 		}
+		st.session.noteReplayed(st, offers[done:i+1])
 		st.upto.Store(uint64(o.Seq))
-		batch, size = nil, 0
+		batch, size, done = nil, 0, i+1
 	}
 	return true
 }

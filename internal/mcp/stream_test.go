@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -180,4 +181,38 @@ func TestAnswerOfInboxIsNotedThoughTheHubStops(t *testing.T) {
 	if w.err != nil {
 		t.Errorf("told in a context that has ended: %v", w.err)
 	}
+}
+
+// A lineCounter counts the lines written to it.
+type lineCounter struct{ n atomic.Int64 }
+
+func (c *lineCounter) Write(b []byte) (int, error) {
+	c.n.Add(1)
+	return len(b), nil
+}
+
+// An offer that gets its next number while a stream is opened, too late for the
+// replay and too early for the queue, is sent under that one.
+func TestOfferRenumberedDuringAReplayIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb, _, stop := runTable(t) // its record has nothing to replay: the offer has left it
+		defer stop()
+		s, err := tb.create(t.Context(), hub.SavedSession{ID: "a", Agent: "alice", Named: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		offer := hub.Offer{Seq: 5, Message: hub.Message{ID: "m"}, Decision: hub.Decision{To: []hub.AgentID{"alice"}}}
+		tb.Deliver(offer)
+		var lines lineCounter
+		tb.attach(s, &stream{session: s, table: tb, out: &pipeOutlet{pipe: newPipe(&lines)}}, 0)
+		synctest.Wait()
+		offer.Seq, offer.Was = 6, 5
+		tb.Deliver(offer)
+		offer.Seq, offer.Was = 7, 6 // the session has it by now
+		tb.Deliver(offer)
+		synctest.Wait()
+		if n := lines.n.Load(); n != 1 {
+			t.Errorf("sent %d times, want once", n)
+		}
+	})
 }
