@@ -54,13 +54,13 @@ func micros(times []time.Duration, percent int) float64 {
 
 // replyLine returns what makes the lines of replies to our message.
 func replyLine(b *testing.B, sent string) func(i int) string {
-	const placeholder = 1796055426040
+	const placeholder int64 = 1796055426040
 	raw, err := json.Marshal(noteToSelf("sync_note_to_self_quote", sent, nil))
 	if err != nil {
 		b.Fatal(err)
 	}
 	return func(i int) string {
-		return strings.ReplaceAll(string(raw), fmt.Sprint(placeholder), fmt.Sprint(placeholder+1000+i)) + "\n"
+		return strings.ReplaceAll(string(raw), fmt.Sprint(placeholder), fmt.Sprint(placeholder+1000+int64(i))) + "\n"
 	}
 }
 

@@ -19,7 +19,7 @@ func TestNobodyIsThere(t *testing.T) {
 	d := hubtest.NewDaemon(t)
 	h := startSignalHub(t, d, "--default-agent", "crush-signal")
 	receive(t, d, noteToSelf("sync_note_to_self", "", nil))
-	receive(t, d, noteToSelf("sync_note_to_self", "", map[string]any{"timestamp": 1796055405411, "message": "Anybody?"}))
+	receive(t, d, noteToSelf("sync_note_to_self", "", map[string]any{"timestamp": int64(1796055405411), "message": "Anybody?"}))
 	eventually(t, "both wait", func() bool { return h.status().Waiting == 2 })
 	told := awaitRequests(t, d, "send", 1)
 	if text, _ := told[0].Params["message"].(string); !strings.Contains(text, "No agent is connected") {

@@ -68,7 +68,7 @@ func TestTroublesomeNeighbours(t *testing.T) {
 		want = append(want, text)
 		start := time.Now()
 		d.Receive(d.Text(d.Contacts[1], 1796200000000+int64(i), "nobody hears a stranger", 0))
-		receive(t, d, noteToSelf("sync_note_to_self", "", map[string]any{"timestamp": 1796200000000 + i, "message": text}))
+		receive(t, d, noteToSelf("sync_note_to_self", "", map[string]any{"timestamp": int64(1796200000000) + int64(i), "message": text}))
 		h.notify("cron", "desk", text)
 		deploy.await(i + 1)
 		desk.await(i + 1)

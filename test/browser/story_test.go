@@ -12,10 +12,13 @@ import (
 // act opens the toolbar of a bubble and chooses what it offers under a label.
 func (p *page) act(b bubble, label string) {
 	p.t.Helper()
-	p.click(row(b.Key))
-	n := eval[int](p, `[...document.querySelectorAll('#actions button')].findIndex((b) => b.textContent === '`+label+`')`)
-	if n < 0 {
-		p.t.Fatalf("the toolbar of %q does not offer %s", b.Text, label)
+	n := -1
+	for try := 0; n < 0; try++ { // what comes in meanwhile moves the bubble: who misses it tries again
+		if try == 10 {
+			p.t.Fatalf("the toolbar of %q does not offer %s", b.Text, label)
+		}
+		p.click(row(b.Key))
+		n = eval[int](p, `[...document.querySelectorAll('#actions button')].findIndex((b) => b.textContent === '`+label+`')`)
 	}
 	p.click("#actions button:nth-child(" + string(rune('1'+n)) + ")")
 }
