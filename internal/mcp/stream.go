@@ -99,9 +99,16 @@ func (st *stream) catchUp() bool {
 	return true
 }
 
-// page reads the next offers of a replay.
+// page reads the next offers of a replay: none for a session that has lost its
+// seat meanwhile.
 func (st *stream) page() ([]hub.Offer, error) {
 	t, s := st.table, st.session
+	t.mu.Lock()
+	receives := s.receives()
+	t.mu.Unlock()
+	if !receives {
+		return nil, nil
+	}
 	ctx, cancel := context.WithTimeout(t.ctx, writeWait)
 	defer cancel()
 	return t.Mail.Since(ctx, s.saved.Agent, s.saved.ID, s.birth(), st.sent(), st.replay, replayPage)

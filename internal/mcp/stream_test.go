@@ -216,3 +216,48 @@ func TestOfferRenumberedDuringAReplayIsSent(t *testing.T) {
 		}
 	})
 }
+
+// backlog is a record that always has more.
+type backlog struct{ nowhere }
+
+func (*backlog) Since(_ context.Context, _ hub.AgentID, _ hub.SessionID, _, after, last hub.Seq, limit int) ([]hub.Offer, error) {
+	offers := make([]hub.Offer, min(limit, int(last-after)))
+	for i := range offers {
+		offers[i] = hub.Offer{Seq: after + hub.Seq(i) + 1, Message: hub.Message{ID: "m", Text: "x"}}
+	}
+	return offers, nil
+}
+
+// slowPipe takes a line each 10 ms.
+type slowPipe struct{ lineCounter }
+
+func (p *slowPipe) Write(b []byte) (int, error) {
+	time.Sleep(10 * time.Millisecond)
+	return p.lineCounter.Write(b)
+}
+
+func TestReplayEndsWhenTheSeatIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb, _, stop := runTable(t)
+		defer stop()
+		tb.Mail = &backlog{}
+		session := func(id hub.SessionID) *session {
+			s, err := tb.create(t.Context(), hub.SavedSession{ID: id, Agent: "alice", Named: true, Seat: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		first := session("first")
+		tb.Deliver(hub.Offer{Seq: 1000, Decision: hub.Decision{To: []hub.AgentID{"alice"}, Hold: true}})
+		var lines slowPipe
+		tb.attach(first, &stream{session: first, table: tb, out: &pipeOutlet{pipe: newPipe(&lines)}}, 0)
+		second := session("second")
+		time.Sleep(time.Second) // 100 lines
+		tb.call(second)()
+		time.Sleep(time.Minute)
+		if n := lines.n.Load(); n > 100+replayPage {
+			t.Errorf("%d lines went to the evicted session, want no page more", n)
+		}
+	})
+}
