@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -656,6 +657,25 @@ func TestRecordThatCannotBeWritten(t *testing.T) {
 	}, func(f *fixture) {
 		disk.Record = f.store
 		f.Record = disk
+	})
+}
+
+// What is lost because neither the record nor memory has room is not lost in
+// silence.
+func TestMemoryIsFullTooWhileTheRecordCannotBeWritten(t *testing.T) {
+	disk := &full{}
+	var log bytes.Buffer
+	start(t, func(f *fixture) {
+		disk.is.Store(true)
+		for n := range 1030 {
+			f.receive(from(fmt.Sprint(n)))
+		}
+		if n := strings.Count(log.String(), "a message is lost"); n != 6 {
+			t.Errorf("%d messages are said to be lost, want 6", n)
+		}
+	}, func(f *fixture) {
+		disk.Record = f.store
+		f.Record, f.Log = disk, slog.New(slog.NewTextHandler(&log, nil))
 	})
 }
 

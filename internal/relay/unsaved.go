@@ -30,6 +30,7 @@ type unsavedMessage struct {
 	message  hub.Message
 	decision *hub.Decision // nil: nobody was present
 	since    time.Time
+	lost     bool             // there is no room to keep it: it is delivered now or never
 	saved    bool             // it is in the record
 	taken    []hub.Settlement // by whom it was handed over
 }
@@ -55,7 +56,7 @@ func (u *unsaved) add(m hub.Message, d *hub.Decision, now time.Time, err error) 
 	first = u.err == nil
 	u.err = err
 	x = &unsavedMessage{message: m, decision: d, since: now}
-	if len(u.list) < unsavedMost {
+	if x.lost = len(u.list) >= unsavedMost; !x.lost {
 		u.list = append(u.list, x)
 		u.dedup[m.Dedup] = true
 	}
@@ -119,6 +120,9 @@ func (r *Relay) deliverUnsaved(m hub.Message, d *hub.Decision, err error) {
 	if first {
 		r.Log.Error("the record cannot be written: messages are delivered from memory", "err", err)
 		r.notify("The hub cannot write its record (is the disk full?). Messages are delivered, but would not survive a restart.")
+	}
+	if x.lost {
+		r.Log.Error("too much waits to be recorded: a message is lost, unless an agent takes it now", "message", m.ID, "platform", m.Ref.Platform)
 	}
 	if d != nil {
 		r.Sessions.Deliver(hub.Offer{Message: m, Decision: *d, Taken: func(agent hub.AgentID, session hub.SessionID) {
