@@ -2,8 +2,6 @@ package httpd
 
 import (
 	"container/list"
-	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -45,19 +43,6 @@ func (l *Limiter) Allow(key string) (wait time.Duration, ok bool) {
 		return wait, false
 	}
 	return 0, true
-}
-
-// Limit answers 429 with Retry-After where key(r) has acted too often.
-func (l *Limiter) Limit(key func(*http.Request) string, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		wait, ok := l.Allow(key(r))
-		if !ok {
-			w.Header().Set("Retry-After", strconv.Itoa(Seconds(wait)))
-			WriteError(w, http.StatusTooManyRequests, "too many requests; Retry-After says how many seconds to wait")
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // Seconds returns d in whole seconds, rounded up: what Retry-After takes.

@@ -1,8 +1,6 @@
 package httpd
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 )
@@ -57,12 +55,10 @@ func TestLimiterForgetsTheKeyLongestUnseen(t *testing.T) {
 	}
 }
 
-func TestOverTheLimitIs429WithRetryAfter(t *testing.T) {
+func TestOverTheLimitSaysHowLongToWait(t *testing.T) {
 	l := Limiter{PerMinute: 1, Now: func() time.Time { return time.Unix(0, 0) }}
-	h := l.Limit(func(*http.Request) string { return "a" }, fine)
-	serve(h, httptest.NewRequest("POST", "/", nil))
-	w := serve(h, httptest.NewRequest("POST", "/", nil))
-	if w.Code != 429 || w.Header().Get("Retry-After") != "60" {
-		t.Errorf("answered %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
+	l.Allow("a")
+	if wait, ok := l.Allow("a"); ok || Seconds(wait) != 60 {
+		t.Errorf("allowed %v, wait %d s; want a refusal and 60", ok, Seconds(wait))
 	}
 }
