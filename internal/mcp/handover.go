@@ -31,8 +31,13 @@ func (p *proofs) push(x proof) {
 	p.mu.Lock()
 	p.queue = append(p.queue, x)
 	p.mu.Unlock()
+	nudge(p.wake)
+}
+
+// nudge wakes who waits for c, now or when it next looks.
+func nudge(c chan<- struct{}) {
 	select {
-	case p.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

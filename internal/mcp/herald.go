@@ -18,19 +18,12 @@ func (t *Table) tell(line func(*slog.Logger)) {
 	if len(t.news) < newsMost {
 		t.news = append(t.news, line)
 	}
-	t.nudge()
+	nudge(t.wake)
 }
 
 // save and change leave work for herald. t.mu is held.
-func (t *Table) save(s *session) { t.unsaved[s] = struct{}{}; t.nudge() }
-func (t *Table) change(b *box)   { t.changed[b] = struct{}{}; t.nudge() }
-
-func (t *Table) nudge() {
-	select {
-	case t.wake <- struct{}{}:
-	default:
-	}
-}
+func (t *Table) save(s *session) { t.unsaved[s] = struct{}{}; nudge(t.wake) }
+func (t *Table) change(b *box)   { t.changed[b] = struct{}{}; nudge(t.wake) }
 
 // herald writes down what changed and tells Presence, which may take a while:
 // what changes meanwhile is told as it is then. What it has begun it ends: a

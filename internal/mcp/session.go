@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -89,7 +90,7 @@ func (s *session) evicted() bool {
 }
 
 // offer queues ev for the session's stream, if it has one. A session without
-// a stream will find ev in the record.
+// a stream will find ev in the record. Table.mu is held.
 func (s *session) offer(ev *event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +100,11 @@ func (s *session) offer(ev *event) {
 	}
 	if len(s.queue) >= queueEvents || s.queued+len(ev.line) > queueBytes {
 		s.queue, s.queued, s.stream = nil, 0, nil
-		st.cut("slow")
+		if st.stop() {
+			st.table.tell(func(log *slog.Logger) {
+				log.Debug("stream ended", "session", s.saved.ID, "why", "slow")
+			})
+		}
 		return
 	}
 	s.queue = append(s.queue, ev)

@@ -162,10 +162,16 @@ func (st *stream) put(batch []*event) bool {
 
 // cut ends a stream that is not its session's any more.
 func (st *stream) cut(why string) {
-	if st.ended.CompareAndSwap(false, true) {
+	if st.stop() {
 		st.table.Log.Debug("stream ended", "session", st.session.saved.ID, "why", why)
 	}
+}
+
+// stop ends the stream, and reports whether it had not ended before.
+func (st *stream) stop() bool {
+	first := st.ended.CompareAndSwap(false, true)
 	st.out.close()
+	return first
 }
 
 // end cuts the stream and tells the table that the session has none.
