@@ -23,6 +23,7 @@ import (
 )
 
 const (
+	seenMost    = 10_000           // ids that are remembered, so that none is acted on twice
 	joinEvery   = time.Second      // between attempts to join the hub
 	callFor     = 30 * time.Second // how long a call is tried again while the hub is away
 	eventsQueue = 1024             // events that wait for an agent, and for its answer; past them it stops reading its stream, and the hub keeps them
@@ -117,6 +118,9 @@ func (a *Agent) listen(ctx context.Context, events <-chan Event) {
 		}
 		if a.seen[e.Meta["id"]] || a.Rule == nil {
 			continue
+		}
+		if len(a.seen) >= seenMost {
+			clear(a.seen) // what the hub hands over again, it does soon
 		}
 		a.seen[e.Meta["id"]] = true
 		select {
