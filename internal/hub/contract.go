@@ -25,6 +25,7 @@ type Receipt struct {
 	Dropped  string // why the gate kept it out, and nobody was told; empty: it did not
 	Known    bool   // there is an agent of the name that the message was sent to
 	Sessions int    // that it was queued for
+	Repeated bool   // it had come before, by its Dedup, and had no effect now: ID is that of the first
 }
 
 // A Platform is a service that people write from and are written to.
@@ -94,6 +95,12 @@ type Sessions interface {
 	// Withdraw keeps messages that agent has acknowledged from being written
 	// to its sessions, where they were not yet.
 	Withdraw(agent AgentID, ids []MessageID)
+
+	// Decide has v told to the session that asked, once it has a stream. Is
+	// that session gone, and while v waits too, v goes to the one session of
+	// the same agent and subject that was opened after it and is not gone, if
+	// there is exactly one. v.Done hears what became of it.
+	Decide(v Verdict)
 }
 
 // Presence hears from Sessions. Its methods may take as long as the record
@@ -175,6 +182,24 @@ type Record interface {
 	// yet sent, at most limit.
 	DueReceipts(ctx context.Context, limit int) ([]Message, error)
 
+	// Answer records m, which answers p, and p as it is since then, together.
+	// A d as in Append says who is to be told of m. It reports false, and does
+	// nothing, if m is there already.
+	Answer(ctx context.Context, m Message, d Decision, p Prompt, then func(Offer)) (fresh bool, err error)
+
+	// SavePrompt records p as it is now.
+	SavePrompt(ctx context.Context, p Prompt) error
+
+	// Prompts returns those that are open, were not settled, or were opened
+	// since the given time, oldest first.
+	Prompts(ctx context.Context, since time.Time) ([]Prompt, error)
+
+	// First returns the message that has that Dedup, or NotFound.
+	First(ctx context.Context, dedup string) (MessageID, error)
+
+	// Lookup returns a message by the hub's own name for it, or NotFound.
+	Lookup(ctx context.Context, id MessageID) (Filed, error)
+
 	// Find returns the messages, newest first, that the platform calls key,
 	// in whatever chat, each with the agents that were to get it.
 	Find(ctx context.Context, p PlatformID, key string) ([]Filed, error)
@@ -187,7 +212,7 @@ type Record interface {
 	Owed(ctx context.Context) ([]AgentID, error)
 
 	// Known reports whether an agent of that name was ever seen: it has a
-	// session row or a token.
+	// session row, a token or a webhook.
 	Known(ctx context.Context, agent AgentID) (bool, error)
 	// Agents returns how many named agents are known.
 	Agents(ctx context.Context) (int, error)
@@ -222,6 +247,10 @@ type Mail interface {
 	// first, then the rest, each oldest first; and whether there is more.
 	Inbox(ctx context.Context, agent AgentID, limit int) (mail []Mailed, more bool, err error)
 
+	// Count returns how many offers Since would return after the given Seq,
+	// were there no limit, but at most 1,000.
+	Count(ctx context.Context, agent AgentID, session SessionID, birth, after Seq) (int, error)
+
 	// Message returns a message that was offered to agent, or NotFound.
 	Message(ctx context.Context, agent AgentID, id MessageID) (Message, error)
 
@@ -240,6 +269,8 @@ type SavedSession struct {
 	Named    bool      // Agent is a name, not the session's own id
 	Seat     bool      // it came with a label: one holder at a time
 	Subject  string    // whose token opened it
+	Begun    time.Time // when it was opened
+	Acks     bool      // it says itself what it was handed; nothing else proves that
 	Client   string    // clientInfo.name
 	Version  string    // of the protocol, as negotiated
 	Birth    Seq       // offers up to here are not its business, but for those offered again
@@ -262,4 +293,16 @@ type SessionStore interface {
 	Session(ctx context.Context, id SessionID) (SavedSession, error)
 	// Sessions returns those that were present or waited for a seat.
 	Sessions(ctx context.Context) ([]SavedSession, error)
+}
+
+// Calls keeps what became of the tool calls that come with a key, so that a
+// call that is made again is not carried out again. It forgets after 24 h.
+type Calls interface {
+	// BeginCall notes, durably, that the call under key is about to be carried
+	// out. If it was begun before it reports so, with its outcome, which is
+	// empty for one that never ended.
+	BeginCall(ctx context.Context, key string) (outcome string, again bool, err error)
+
+	// EndCall notes the outcome of a call that was begun.
+	EndCall(ctx context.Context, key, outcome string) error
 }

@@ -1,7 +1,7 @@
 // Package hub holds the words of the domain: the things a hub carries
 // (Message, Ref, Offer), the parties it carries them between (Agent, Session,
 // Sender, Platform), and the contracts its rooms keep (Receiver, Platform,
-// Sessions, Presence, Record, Mail, SessionStore). It imports nothing but the
+// Sessions, Presence, Record, Mail, SessionStore, Calls). It imports nothing but the
 // standard library, and every other package may import it.
 //
 // A message from a phone travels

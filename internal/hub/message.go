@@ -73,6 +73,8 @@ type Ref struct {
 type Sender struct {
 	ID      SenderID   // gate on this
 	Aliases []SenderID // other names that the platform knows for the same person
+	Lasting SenderID   `json:",omitempty"` // the one of these that never passes to somebody else (Signal: the UUID); empty: unknown
+	Device  int        `json:",omitempty"` // of our own account, which of its devices wrote it; 0: somebody else did
 	Name    string     // for display; anyone can choose it
 }
 
@@ -87,7 +89,8 @@ const (
 	ViaPlatform Via = "platform" // a person wrote it
 	ViaTool     Via = "tool"     // an agent called a tool
 	ViaNotify   Via = "notify"   // a script posted it to /notify
-	ViaPrompt   Via = "prompt"   // an agent asks for permission
+	ViaHook     Via = "hook"     // a service posted it to a webhook
+	ViaPrompt   Via = "prompt"   // an agent asks for permission, or a question
 )
 
 // A MessageKind says what sort of thing a message is.
@@ -118,16 +121,19 @@ type Message struct {
 	To      AgentID // whom an agent or script addressed; empty: all others
 
 	Text        string
+	Raw         string // a webhook's body as it came, where Text is a digest of it
 	Removed     bool   // a reaction that is taken back
 	Quote       *Quote // what it answers or reacts to
 	Target      Ref    // what an edit or a deletion is about
 	Attachments []Attachment
-	Meta        map[string]string // from an agent or a script, checked
+	Meta        map[string]string // from an agent, a script or a webhook, checked
+	Hops        int               // how many messages of agents it answers, one after another
 
 	Group     string  // the group's id as the platform spells it; empty in a direct chat
 	Addressed bool    // quotes, reacts to or mentions us; what counts in a group
 	Receipt   bool    // the platform wants a read receipt once an agent has it
 	Label     AgentID // outbound: the name that the text shall start with, if any
+	Asks      *Asks   // outbound: how it can be answered, if it asks something
 }
 
 // A Quote is the message that another message answers or reacts to.
@@ -165,11 +171,12 @@ type Decision struct {
 	Meant  AgentID   // whom a reply was meant for, if known
 	To     []AgentID // whose mailboxes get it
 	Hold   bool      // To is absent: keep it for them until it is too old
+	Quiet  bool      // nobody is woken: it waits in the inboxes of To until they look
 }
 
 // A Seq orders offers. It only grows, over restarts too, and is durable before
 // an offer is made: a session that has seen Seq n has been sent every offer to
-// its agent, since the session began, up to n.
+// its agent, since the session began, up to n. A quiet delivery has none: zero.
 type Seq uint64
 
 // An Offer is a message on its way to the sessions of the agents in To.

@@ -14,6 +14,7 @@ type Sessions struct {
 	present []hub.AgentID
 	got     map[hub.AgentID][]hub.Offer
 	gone    []hub.MessageID // withdrawn
+	decided []hub.Verdict
 }
 
 // Connect brings agents online.
@@ -66,6 +67,20 @@ func (s *Sessions) Withdraw(_ hub.AgentID, ids []hub.MessageID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gone = append(s.gone, ids...)
+}
+
+// Decide implements [hub.Sessions]. The verdict waits for the test to call its Done.
+func (s *Sessions) Decide(v hub.Verdict) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.decided = append(s.decided, v)
+}
+
+// Decided returns the verdicts that sessions were to be told, in order.
+func (s *Sessions) Decided() []hub.Verdict {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.decided)
 }
 
 // Got returns what agent a was offered, in order.

@@ -1,15 +1,219 @@
-// Package permit knows what a person's verdict on a permission prompt looks
-// like. Its one rule: nothing but the grammar counts, so that ordinary words
-// never decide anything.
+// Package permit keeps what agents ask of people, requests for permission and
+// questions, and knows what a person's answer to one looks like.
+//
+// Its one rule: nothing but the grammar decides. A verdict is one only if it
+// names its prompt in so many letters, or quotes or reacts to it, and comes
+// from an approver; ordinary words never decide anything.
 package permit
 
-import "regexp"
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
-// verdict is the grammar of seed channels-reference.md, section Permission
-// Relay: yes or no, and five letters a–z without l.
-var verdict = regexp.MustCompile(`(?i)^\s*(?:y|yes|n|no)\s+[a-km-z]{5}\s*$`)
+	"aldis/internal/hub"
+)
 
-// IsVerdict reports whether text is in the grammar of a verdict.
-func IsVerdict(text string) bool {
-	return len(text) <= 64 && verdict.MatchString(text)
+// The bounds of what may be open at a time, and how long a closed prompt's
+// code is still known.
+const (
+	mostOfAgent = 4
+	mostOfAll   = 16
+	knownFor    = 24 * time.Hour
+)
+
+// A Desk is where prompts lie until they are answered.
+type Desk struct {
+	// set before use
+	Timeout  time.Duration                         // how long a request for permission is open
+	Approves func(hub.PlatformID, hub.Sender) bool // who may give a verdict
+	Operates func(hub.PlatformID, hub.Sender) bool // who the operator is
+	Devices  []int                                 // of our own account, on which a verdict may be given
+	NewCode  func() string                         // five letters a–z without l
+	SameChat func(hub.PlatformID, hub.ChatID, hub.ChatID) bool
+
+	mu      sync.Mutex
+	prompts []*hub.Prompt // oldest first
+	refused map[hub.AgentID]bool
+}
+
+// Restore takes up the prompts of an earlier run, oldest first.
+func (d *Desk) Restore(ps []hub.Prompt) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range ps {
+		d.prompts = append(d.prompts, &p)
+	}
+}
+
+// A Refusal says why a prompt was not taken; empty: it was.
+type Refusal string
+
+// The refusals. TooManyNow is TooMany for the first time since there was room.
+const (
+	Repeated   Refusal = "repeated" // the same one is open already
+	TooMany    Refusal = "too many"
+	TooManyNow Refusal = "too many now"
+)
+
+// Open takes a prompt in, and completes it: a request for permission gets its
+// code, which is the session's own unless that was known in the last 24 h.
+func (d *Desk) Open(p hub.Prompt, now time.Time) (hub.Prompt, Refusal) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.forget(now)
+	agents, all := 0, 0
+	for _, x := range d.prompts {
+		if x.State != hub.Open {
+			continue
+		}
+		if p.Request != "" && x.Request == p.Request && x.Session == p.Session {
+			return *x, Repeated
+		}
+		all++
+		if x.Agent == p.Agent {
+			agents++
+		}
+	}
+	if agents >= mostOfAgent || all >= mostOfAll {
+		told := d.refused[p.Agent]
+		if d.refused == nil {
+			d.refused = make(map[hub.AgentID]bool)
+		}
+		d.refused[p.Agent] = true
+		if told {
+			return p, TooMany
+		}
+		return p, TooManyNow
+	}
+	delete(d.refused, p.Agent)
+	if p.Request != "" {
+		p.Code, p.Expires = d.code(p.Request), now.Add(d.Timeout)
+	}
+	p.State, p.Opened, p.At = hub.Open, now, now
+	d.prompts = append(d.prompts, &p)
+	return p, ""
+}
+
+// code returns the code under which a request is shown. d.mu is held.
+func (d *Desk) code(request string) string {
+	code := request
+	for !isCode(code) || d.byCode(code) != nil {
+		code = d.NewCode()
+	}
+	return code
+}
+
+func isCode(s string) bool {
+	return len(s) == 5 && strings.Trim(s, "abcdefghijkmnopqrstuvwxyz") == ""
+}
+
+// byCode returns the prompt with that code. d.mu is held.
+func (d *Desk) byCode(code string) *hub.Prompt {
+	return d.find(func(p *hub.Prompt) bool { return p.Code == code })
+}
+
+// find returns the newest prompt that is so. d.mu is held.
+func (d *Desk) find(is func(*hub.Prompt) bool) *hub.Prompt {
+	for _, p := range slices.Backward(d.prompts) {
+		if is(p) {
+			return p
+		}
+	}
+	return nil
+}
+
+// forget lets go of prompts that nobody has to know any more. d.mu is held.
+func (d *Desk) forget(now time.Time) {
+	d.prompts = slices.DeleteFunc(d.prompts, func(p *hub.Prompt) bool {
+		return p.State != hub.Open && p.Settled && now.Sub(p.At) >= knownFor
+	})
+}
+
+// Find returns the question that was asked under key.
+func (d *Desk) Find(key string) (hub.Prompt, bool) {
+	return d.get(func(p *hub.Prompt) bool { return key != "" && p.Key == key })
+}
+
+func (d *Desk) get(is func(*hub.Prompt) bool) (hub.Prompt, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p := d.find(is); p != nil {
+		return *p, true
+	}
+	return hub.Prompt{}, false
+}
+
+// All returns all prompts that are known, oldest first.
+func (d *Desk) All() []hub.Prompt {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := make([]hub.Prompt, len(d.prompts))
+	for i, p := range d.prompts {
+		all[i] = *p
+	}
+	return all
+}
+
+// change has f change the prompt, and returns it as it is then; false if f
+// does not, or there is none.
+func (d *Desk) change(id hub.MessageID, f func(*hub.Prompt) bool) (hub.Prompt, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := d.find(func(p *hub.Prompt) bool { return p.ID == id })
+	if p == nil || !f(p) {
+		return hub.Prompt{}, false
+	}
+	return *p, true
+}
+
+// Named notes names that the platform has for the message that asks.
+func (d *Desk) Named(id hub.MessageID, refs []hub.Ref) (hub.Prompt, bool) {
+	return d.change(id, func(p *hub.Prompt) bool {
+		p.Refs = append(slices.Clip(p.Refs), refs...)
+		return len(refs) > 0
+	})
+}
+
+// Sent notes that nothing more is to be done to have the prompt asked.
+func (d *Desk) Sent(id hub.MessageID) (hub.Prompt, bool) {
+	return d.change(id, func(p *hub.Prompt) bool { p.Sent = true; return true })
+}
+
+// Settle notes that whom the outcome concerns knows it.
+func (d *Desk) Settle(id hub.MessageID) (hub.Prompt, bool) {
+	return d.change(id, func(p *hub.Prompt) bool { p.Settled = true; return true })
+}
+
+// Close ends a prompt that is open, and needs no answer any more.
+func (d *Desk) Close(id hub.MessageID, now time.Time) (hub.Prompt, bool) {
+	return d.change(id, func(p *hub.Prompt) bool {
+		open := p.State == hub.Open
+		if open {
+			p.State, p.At, p.Settled = hub.Closed, now, true
+		}
+		return open
+	})
+}
+
+// Expire ends what was open for too long. It returns that, and when to come
+// again; zero: nothing is open.
+func (d *Desk) Expire(now time.Time) (ended []hub.Prompt, next time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range d.prompts {
+		switch {
+		case p.State != hub.Open:
+		case p.Expires.After(now):
+			if next.IsZero() || p.Expires.Before(next) {
+				next = p.Expires
+			}
+		default:
+			p.State, p.At = hub.Expired, now
+			p.Settled = p.Code != "" || p.Default != nil // a question's agent is told
+			ended = append(ended, *p)
+		}
+	}
+	return ended, next
 }

@@ -23,15 +23,18 @@ type body struct {
 	Subject     string            `json:"subject,omitempty"`
 	To          hub.AgentID       `json:"to,omitempty"`
 	Text        string            `json:"text,omitempty"`
+	Raw         string            `json:"raw,omitempty"`
 	Removed     bool              `json:"removed,omitempty"`
 	Quote       *hub.Quote        `json:"quote,omitempty"`
 	Target      hub.Ref           `json:"target,omitzero"`
 	Attachments []hub.Attachment  `json:"attachments,omitempty"`
 	Meta        map[string]string `json:"meta,omitempty"`
+	Hops        int               `json:"hops,omitempty"`
 	Group       string            `json:"group,omitempty"`
 	Addressed   bool              `json:"addressed,omitempty"`
 	Receipt     bool              `json:"receipt,omitempty"`
 	Label       hub.AgentID       `json:"label,omitempty"`
+	Asks        *hub.Asks         `json:"asks,omitempty"`
 }
 
 func encode(m hub.Message) (string, error) {

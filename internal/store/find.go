@@ -147,3 +147,25 @@ func (s *Store) Agents(ctx context.Context) (int, error) {
 		return n, err
 	})
 }
+
+// First implements [hub.Record].
+func (s *Store) First(ctx context.Context, dedup string) (hub.MessageID, error) {
+	return read(ctx, s, func(ctx context.Context, q querier) (hub.MessageID, error) {
+		id, ok, err := one(ctx, q, column[hub.MessageID], "SELECT id FROM messages WHERE dedup = $1", dedup)
+		if err == nil && !ok {
+			err = hub.Errorf(hub.NotFound, "no message of that kind in the record")
+		}
+		return id, err
+	})
+}
+
+// Lookup implements [hub.Record].
+func (s *Store) Lookup(ctx context.Context, id hub.MessageID) (hub.Filed, error) {
+	return read(ctx, s, func(ctx context.Context, q querier) (hub.Filed, error) {
+		m, ok, err := one(ctx, q, scanMessage, "SELECT body FROM messages WHERE id = $1", string(id))
+		if err == nil && !ok {
+			err = hub.Errorf(hub.NotFound, "no message %s in the record", id)
+		}
+		return hub.Filed{Message: m}, err
+	})
+}

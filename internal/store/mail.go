@@ -8,14 +8,25 @@ import (
 	"aldis/internal/hub"
 )
 
+// sinceWhere is what Since and Count look for.
+const sinceWhere = `d.agent = $1 AND d.open AND d.seq > $2 AND d.seq <= $3
+	AND NOT EXISTS (SELECT 1 FROM handed h WHERE h.session = $4 AND h.seq = d.seq)
+	AND NOT EXISTS (SELECT 1 FROM former f WHERE f.message = d.message AND f.agent = d.agent AND f.seq > $5 AND f.seq <= $2)`
+
 // Since implements [hub.Mail].
 func (s *Store) Since(ctx context.Context, agent hub.AgentID, session hub.SessionID, birth, after, last hub.Seq, limit int) ([]hub.Offer, error) {
 	return read(ctx, s, func(ctx context.Context, q querier) ([]hub.Offer, error) {
-		return all(ctx, q, scanOffer(agent), selectOffers+`
-			WHERE d.agent = $1 AND d.open AND d.seq > $2 AND d.seq <= $3
-			AND NOT EXISTS (SELECT 1 FROM handed h WHERE h.session = $4 AND h.seq = d.seq)
-			AND NOT EXISTS (SELECT 1 FROM former f WHERE f.message = d.message AND f.agent = d.agent AND f.seq > $5 AND f.seq <= $2)
-			ORDER BY d.seq LIMIT $6`, string(agent), int64(after), int64(last), string(session), int64(birth), limit)
+		return all(ctx, q, scanOffer(agent), selectOffers+"WHERE "+sinceWhere+" ORDER BY d.seq LIMIT $6",
+			string(agent), int64(after), int64(last), string(session), int64(birth), limit)
+	})
+}
+
+// Count implements [hub.Mail].
+func (s *Store) Count(ctx context.Context, agent hub.AgentID, session hub.SessionID, birth, after hub.Seq) (int, error) {
+	return read(ctx, s, func(ctx context.Context, q querier) (int, error) {
+		n, _, err := one(ctx, q, column[int], "SELECT count(*) FROM (SELECT 1 FROM deliveries d WHERE "+sinceWhere+" LIMIT 1000)",
+			string(agent), int64(after), int64(s.Last()), string(session), int64(birth))
+		return n, err
 	})
 }
 

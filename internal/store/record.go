@@ -129,6 +129,9 @@ func (tx *txn) offer(seq hub.Seq, m hub.Message, size int, d hub.Decision, then 
 	if d.Hold {
 		held = tx.now
 	}
+	if d.Quiet {
+		seq = 0
+	}
 	o := hub.Offer{Seq: seq, Message: m, Decision: d}
 	o.Decision.To = make([]hub.AgentID, 0, len(d.To))
 	for _, agent := range d.To {
@@ -147,7 +150,7 @@ func (tx *txn) offer(seq hub.Seq, m hub.Message, size int, d hub.Decision, then 
 			return err
 		}
 	}
-	if len(o.Decision.To) > 0 {
+	if len(o.Decision.To) > 0 && !d.Quiet {
 		tx.handOver(o, then)
 	}
 	return nil
@@ -206,7 +209,7 @@ func (tx *txn) fail(id hub.MessageID, agent hub.AgentID, reason string) (int64, 
 func (s *Store) Reoffer(ctx context.Context, agent hub.AgentID, last hub.Seq, then func(hub.Offer)) error {
 	return s.change(ctx, func(tx *txn) error {
 		loose, err := all(context.Background(), tx, scanOffer(agent), selectOffers+`
-			WHERE d.agent = $1 AND d.open AND d.state < 2 AND d.seq <= $2 ORDER BY d.seq`, string(agent), int64(last))
+			WHERE d.agent = $1 AND d.open AND d.state < 2 AND d.seq BETWEEN 1 AND $2 ORDER BY d.seq`, string(agent), int64(last))
 		if err != nil {
 			return err
 		}

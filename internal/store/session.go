@@ -8,14 +8,14 @@ import (
 	"aldis/internal/hub"
 )
 
-const selectSessions = `SELECT id, agent, named, seat, subject, client, version, birth, cursor, place, present, streamed, refused, used
+const selectSessions = `SELECT id, agent, named, seat, subject, begun, acks, client, version, birth, cursor, place, present, streamed, refused, used
 	FROM sessions `
 
 func scanSession(rows *sql.Rows) (s hub.SavedSession, err error) {
-	var used int64
-	err = rows.Scan(&s.ID, &s.Agent, &s.Named, &s.Seat, &s.Subject, &s.Client, &s.Version, &s.Birth, &s.Cursor,
+	var begun, used int64
+	err = rows.Scan(&s.ID, &s.Agent, &s.Named, &s.Seat, &s.Subject, &begun, &s.Acks, &s.Client, &s.Version, &s.Birth, &s.Cursor,
 		&s.Order, &s.Present, &s.Streamed, &s.Refused, &used)
-	s.Used = time.UnixMicro(used).UTC()
+	s.Begun, s.Used = time.UnixMicro(begun).UTC(), time.UnixMicro(used).UTC()
 	return s, err
 }
 
@@ -23,13 +23,13 @@ func scanSession(rows *sql.Rows) (s hub.SavedSession, err error) {
 func (s *Store) SaveSession(ctx context.Context, v hub.SavedSession) error {
 	return s.change(ctx, func(tx *txn) error {
 		_, err := tx.exec(`INSERT INTO sessions
-			(id, agent, named, seat, subject, client, version, birth, cursor, place, present, streamed, refused, used)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+			(id, agent, named, seat, subject, begun, acks, client, version, birth, cursor, place, present, streamed, refused, used)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 			ON CONFLICT (id) DO UPDATE SET agent = excluded.agent, named = excluded.named, seat = excluded.seat,
-			subject = excluded.subject, client = excluded.client, version = excluded.version, birth = excluded.birth,
+			subject = excluded.subject, begun = excluded.begun, acks = excluded.acks, client = excluded.client, version = excluded.version, birth = excluded.birth,
 			place = excluded.place, present = excluded.present, streamed = excluded.streamed,
 			refused = excluded.refused, used = excluded.used`,
-			string(v.ID), string(v.Agent), v.Named, v.Seat, v.Subject, v.Client, v.Version, int64(v.Birth), int64(v.Cursor),
+			string(v.ID), string(v.Agent), v.Named, v.Seat, v.Subject, micros(v.Begun), v.Acks, v.Client, v.Version, int64(v.Birth), int64(v.Cursor),
 			v.Order, v.Present, v.Streamed, v.Refused, micros(v.Used))
 		return err
 	})

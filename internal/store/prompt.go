@@ -1,0 +1,64 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"aldis/internal/hub"
+)
+
+// Answer implements [hub.Record].
+func (s *Store) Answer(ctx context.Context, m hub.Message, d hub.Decision, p hub.Prompt, then func(hub.Offer)) (fresh bool, err error) {
+	text, err := encode(m)
+	if err != nil {
+		return false, err
+	}
+	return write(ctx, s, func(tx *txn) (bool, error) {
+		seq := tx.seq()
+		added, err := tx.insert(seq, m, &d, text)
+		if err != nil || !added {
+			return false, err
+		}
+		if err := tx.savePrompt(p); err != nil {
+			return false, err
+		}
+		return true, tx.offer(seq, m, len(text), d, then)
+	})
+}
+
+// SavePrompt implements [hub.Record].
+func (s *Store) SavePrompt(ctx context.Context, p hub.Prompt) error {
+	return s.change(ctx, func(tx *txn) error { return tx.savePrompt(p) })
+}
+
+func (tx *txn) savePrompt(p hub.Prompt) error {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("encode prompt %s: %w", p.ID, err)
+	}
+	_, err = tx.exec(`INSERT INTO prompts (id, opened, pending, body) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (id) DO UPDATE SET pending = excluded.pending, body = excluded.body`,
+		string(p.ID), micros(p.Opened), p.State == hub.Open || !p.Settled, string(body))
+	return err
+}
+
+// Prompts implements [hub.Record].
+func (s *Store) Prompts(ctx context.Context, since time.Time) ([]hub.Prompt, error) {
+	return read(ctx, s, func(ctx context.Context, q querier) ([]hub.Prompt, error) {
+		return all(ctx, q, scanPrompt, "SELECT body FROM prompts WHERE pending OR opened >= $1 ORDER BY opened, id", micros(since))
+	})
+}
+
+func scanPrompt(rows *sql.Rows) (p hub.Prompt, err error) {
+	var text sql.RawBytes
+	if err := rows.Scan(&text); err != nil {
+		return p, err
+	}
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, fmt.Errorf("decode a prompt of the record: %w", err)
+	}
+	return p, nil
+}
