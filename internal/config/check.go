@@ -95,6 +95,9 @@ func (s *Serve) checkNumbers() error {
 	if s.RateLimit < 0 {
 		return fmt.Errorf("--rate-limit is %d; want a number a minute, or 0 for no limit", s.RateLimit)
 	}
+	if s.PairRate < 0 {
+		return fmt.Errorf("--pair-rate is %d; want a number in 5 minutes, or 0 for no limit", s.PairRate)
+	}
 	return nil
 }
 
@@ -144,11 +147,16 @@ func (c *Channel) AfterApply(l *Loader) error {
 	return c.Signal.check()
 }
 
-// complete fills in where signal-cli keeps files, and whose account it is.
+// complete fills in whose account it is, who decides, and where signal-cli keeps
+// files.
 func (s *Signal) complete(l *Loader) {
 	if s.Account == "" {
 		s.Account = s.Operator
 	}
+	if len(s.Approver) == 0 && s.Operator != "" {
+		s.Approver = []Person{s.Operator}
+	}
+	s.OperatorDevice = append([]int{1}, s.OperatorDevice...)
 	if s.AttachmentsDir == "" {
 		// signal-cli looks there on every system. Without a home there are
 		// no such files, and attachments are named but not available.
@@ -162,6 +170,11 @@ func (s *Signal) check() error {
 	}
 	if strings.TrimSpace(s.Prefix) != s.Prefix {
 		return fmt.Errorf("--prefix %q has blanks around it, and would never match", s.Prefix)
+	}
+	for _, n := range s.OperatorDevice {
+		if n < 1 {
+			return fmt.Errorf("--operator-device %d: devices count from 1", n)
+		}
 	}
 	return nil
 }

@@ -28,9 +28,14 @@ type Signal struct {
 	TrustedSender    []Person    `vars:"ALDIS_TRUSTED_SENDERS,SIGNAL_MCP_TRUSTED_SENDERS" placeholder:"NUMBER" help:"Who may write to agents besides the operator; repeat for more."`
 	TrustedRecipient []Recipient `vars:"ALDIS_TRUSTED_RECIPIENTS,SIGNAL_MCP_TRUSTED_RECIPIENTS" placeholder:"CHAT" help:"Whom agents may write to besides the operator and the chats that they were written from: a number, a UUID, group:ID, or * for everybody; repeat for more."`
 	Groups           string      `vars:"ALDIS_GROUPS" enum:"addressed,all" default:"addressed" help:"Which messages of trusted people in groups are heard: addressed (those that quote, react to or mention us) or all."`
+	MentionPattern   []Pattern   `vars:"ALDIS_MENTION_PATTERNS" sep:"none" placeholder:"REGEXP" help:"Words that count as a mention of us in a group, as a regular expression, any case; repeat for more."`
 	Prefix           string      `vars:"ALDIS_PREFIX,SIGNAL_MCP_PREFIX" placeholder:"WORD" help:"Hear only texts that start with this."`
 	AttachmentsDir   string      `vars:"ALDIS_ATTACHMENTS_DIR" placeholder:"PATH" help:"Where signal-cli keeps the files it receives. Default: where it does by itself."`
 	AttachmentRoot   []string    `vars:"ALDIS_ATTACHMENT_ROOTS" placeholder:"PATH" help:"Folder out of which agents may send files; repeat for more."`
+
+	Approver          []Person `vars:"ALDIS_APPROVERS" placeholder:"NUMBER" help:"Who may answer an agent's request for permission, and write to agents; repeat for more. Default: the operator alone."`
+	OperatorDevice    []int    `vars:"ALDIS_OPERATOR_DEVICES" placeholder:"N" help:"Device of our own account on which such an answer counts, besides 1, the phone; repeat for more."`
+	PermissionTimeout Duration `vars:"ALDIS_PERMISSION_TIMEOUT" default:"10m" help:"How long such a request is open: seconds, or like 10m."`
 }
 
 // Serve are the settings of the hub, aldis serve.
@@ -55,6 +60,8 @@ type Serve struct {
 	Alias           []Alias     `vars:"ALDIS_ALIASES,AGENT_SALON_ALIASES" placeholder:"NAME=AGENT" help:"Another name for an agent as a target; repeat for more."`
 	Record          string      `vars:"ALDIS_RECORD" enum:"preview,full,off" default:"preview" help:"What is kept of a message that has left every inbox: preview, full, or off (nothing on disk at all)."`
 	Hold            Duration    `vars:"ALDIS_HOLD" default:"24h" help:"How long an absent agent's mail waits: seconds, or like 24h."`
+	Offline         string      `vars:"ALDIS_OFFLINE" enum:"fallback,hold" default:"fallback" help:"What becomes of a reply to an agent that is not there: fallback (others get it) or hold (it waits for that agent, for --hold)."`
+	PairRate        int         `vars:"ALDIS_PAIR_RATE" default:"60" help:"Messages that two agents may send each other in 5 minutes before the rest waits to be looked at; 0 is no limit."`
 	RateLimit       int         `vars:"ALDIS_RATE_LIMIT" default:"600" help:"Requests a minute of one agent with one token; 0 is no limit."`
 	DB              string      `name:"db" vars:"ALDIS_DB,AGENT_SALON_DB" placeholder:"PATH" help:"The record. Default: aldis.db in the state folder."`
 
@@ -66,6 +73,10 @@ type Serve struct {
 type Channel struct {
 	Common
 	Signal
+
+	Listen               string `vars:"ALDIS_CHANNEL_LISTEN" placeholder:"HOST:PORT" help:"Take webhooks here too: each request becomes an event."`
+	AuthToken            Secret `vars:"ALDIS_AUTH_TOKEN,SIGNAL_MCP_AUTH_TOKEN" placeholder:"TOKEN" help:"Token that those requests need."`
+	AllowUnauthenticated bool   `vars:"ALDIS_ALLOW_UNAUTHENTICATED,SIGNAL_MCP_ALLOW_UNAUTHENTICATED" help:"Take them without a token; on a loopback address alone."`
 
 	Channel   bool   `vars:"ALDIS_CHANNEL,SIGNAL_MCP_CHANNEL" default:"true" hidden:"" help:"Accepted; a channel always pushes."`
 	Transport string `vars:"ALDIS_TRANSPORT,SIGNAL_MCP_TRANSPORT" default:"stdio" hidden:"" help:"Accepted; a channel always speaks stdio."`
@@ -93,4 +104,12 @@ type HubSender struct {
 	Hub
 
 	Token Secret `vars:"ALDIS_TOKEN,ALDIS_AUTH_TOKEN,SIGNAL_MCP_AUTH_TOKEN" placeholder:"TOKEN" help:"The shared token, or an agent's."`
+}
+
+// Attach are the settings of a channel for one agent through a running hub,
+// aldis attach.
+type Attach struct {
+	HubSender
+
+	Agent hub.AgentID `vars:"ALDIS_AGENT" placeholder:"AGENT" help:"Name of the agent. Default: whom the token is for."`
 }

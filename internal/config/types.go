@@ -177,3 +177,17 @@ func (a *Alias) UnmarshalText(text []byte) error {
 	*a = Alias{name, hub.AgentID(agent)}
 	return nil
 }
+
+// A Pattern is a regular expression that ignores case. The zero Pattern is not
+// to be used.
+type Pattern struct{ *regexp.Regexp }
+
+// UnmarshalText reads RE2 syntax (package regexp/syntax).
+func (p *Pattern) UnmarshalText(text []byte) error {
+	re, err := regexp.Compile("(?i:" + string(text) + ")")
+	if err != nil || len(text) == 0 {
+		return fmt.Errorf("want a regular expression, got %q", text)
+	}
+	p.Regexp = re
+	return nil
+}

@@ -20,6 +20,7 @@ func (h here) Present(a hub.AgentID) bool          { return slices.Contains(h, a
 func (h here) Everybody() []hub.AgentID            { return h }
 func (here) Deliver(hub.Offer) int                 { return 0 }
 func (here) Withdraw(hub.AgentID, []hub.MessageID) {}
+func (here) Decide(hub.Verdict)                    {}
 
 // TestDecide is the table of seed reply-routing.md, "The routing decision".
 func TestDecide(t *testing.T) {
