@@ -239,7 +239,8 @@ func joinPhone(h *hubProcess, e env) error {
 	}
 	h.relay.Platforms = []hub.Platform{h.phone}
 	h.relay.Operator = h.phone.Operator()
-	h.relay.Gate.Trust(phone.ID, "operator")
+	h.relay.Gate.Operate(phone.ID, "operator")
+	h.relay.Gate.Approve(phone.ID, "operator")
 	h.relay.Gate.Open(phone.ID, h.relay.Operator.Chat)
 	return h.phone.Open()
 }

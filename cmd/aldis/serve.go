@@ -149,8 +149,12 @@ func joinSignal(r *relay.Relay, client *signal.Client, s config.Signal) error {
 	}
 	r.Operator = hub.Ref{Platform: signal.ID, Chat: operator}
 	r.Gate.Open(signal.ID, operator)
-	for _, person := range append([]config.Person{s.Operator}, s.TrustedSender...) {
+	r.Gate.Operate(signal.ID, hub.SenderID(s.Operator))
+	for _, person := range s.TrustedSender {
 		r.Gate.Trust(signal.ID, hub.SenderID(person))
+	}
+	for _, person := range s.Approver {
+		r.Gate.Approve(signal.ID, hub.SenderID(person))
 	}
 	for _, to := range s.TrustedRecipient {
 		if to == config.Everybody {

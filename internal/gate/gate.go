@@ -26,13 +26,8 @@ type Gate struct {
 	SameChat func(p hub.PlatformID, a, b hub.ChatID) bool
 
 	mu      sync.RWMutex
-	trusted map[person]bool
+	trusted map[person]role
 	reach   []chat
-}
-
-type person struct {
-	platform hub.PlatformID
-	id       hub.SenderID
 }
 
 type chat struct {
@@ -51,38 +46,18 @@ const (
 	NoPrefix     Admission = "no_prefix"
 )
 
-// Trust lets a person's messages pass, by any name that the platform has for
-// them: who is known by number and by UUID is one person.
-func (g *Gate) Trust(p hub.PlatformID, id hub.SenderID) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.trusted == nil {
-		g.trusted = make(map[person]bool)
-	}
-	g.trusted[person{p, id}] = true
-}
-
-// Trusts reports whether the person with these names may speak.
-func (g *Gate) Trusts(p hub.PlatformID, id hub.SenderID, aliases ...hub.SenderID) bool {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	return g.trusted[person{p, id}] || slices.ContainsFunc(aliases, func(a hub.SenderID) bool {
-		return g.trusted[person{p, a}]
-	})
-}
-
 // Admit judges m, and returns it as agents shall see it: without the prefix,
 // and with a mark on the words of third people that it quotes. A verdict needs
 // no prefix.
 func (g *Gate) Admit(m hub.Message, verdict bool) (hub.Message, Admission) {
 	p := m.Ref.Platform
 	switch {
-	case !g.Trusts(p, m.From.ID, m.From.Aliases...):
+	case !g.Trusts(p, m.From):
 		return m, Stranger
 	case m.Group != "" && !m.Addressed && !g.AllInGroup:
 		return m, NotAddressed
 	}
-	if q := m.Quote; q != nil && !q.Ours && !g.Trusts(p, q.From, q.Aliases...) {
+	if q := m.Quote; q != nil && !q.Ours && !g.Trusts(p, hub.Sender{ID: q.From, Aliases: q.Aliases}) {
 		marked := *q
 		marked.Untrusted = true
 		m.Quote = &marked
