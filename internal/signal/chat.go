@@ -33,7 +33,7 @@ func (c *Client) Chat(s string) (hub.ChatID, error) {
 	case uuidForm.MatchString(low):
 		return hub.ChatID(low), nil
 	case isPNI && uuidForm.MatchString(pni):
-		return hub.ChatID("PNI:" + pni), nil
+		return hub.ChatID(pniPrefix + pni), nil
 	case isName && usernameForm.MatchString(name):
 		return hub.ChatID(s), nil
 	}

@@ -174,7 +174,7 @@ func (d *decoder) message(b body) (hub.Message, reason) {
 		Via:   hub.ViaPlatform,
 		Kind:  hub.Text,
 		Ref:   b.ref(data.Timestamp),
-		From:  hub.Sender{ID: b.who.id(), Aliases: b.who.aliases(), Name: b.who.name},
+		From:  b.sender(),
 		Quote: d.quote(b),
 	}
 	if data.Group != nil {
@@ -250,6 +250,14 @@ func (d *decoder) mentioned(mentions []mention) bool {
 		}
 	}
 	return false
+}
+
+func (b body) sender() hub.Sender {
+	s := hub.Sender{ID: b.who.id(), Aliases: b.who.aliases(), Lasting: b.who.lasting(), Name: b.who.name}
+	if b.self {
+		s.Device = int(b.device)
+	}
+	return s
 }
 
 func (b body) ref(timestamp int64) hub.Ref {

@@ -207,6 +207,33 @@ func capture(t testing.TB, file string) notice {
 	return f.Params
 }
 
+// TestWhoAndOnWhichDevice: the name that stays with a person, and, of our own
+// account alone, the device that wrote.
+func TestWhoAndOnWhichDevice(t *testing.T) {
+	for _, tt := range []struct {
+		name, file string
+		lasting    string
+		device     int
+	}{
+		{"number and UUID", "captured-0.13.19/dm.json", "bob-uuid", 0},
+		{"a UUID alone", "records-0.14.7/dm_uuid_only_sender.json", "carol-uuid", 0},
+		{"in a group", "captured-0.13.19/group_message.json", "bob-uuid", 0},
+		{"Note to Self, from the phone", "captured-0.13.19/sync_note_to_self.json", "alice-uuid", 1},
+		{"a reaction in Note to Self", "captured-0.13.19/sync_note_to_self_reaction.json", "alice-uuid", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := decoder{people: newPeople(aliceNumber), files: folder(t.TempDir())}
+			m, why := d.decode(capture(t, tt.file))
+			if got := short.Replace(string(m.From.Lasting)); why != kept || got != tt.lasting || m.From.Device != tt.device {
+				t.Errorf("%s: lasting %q on device %d, want %q on %d", why, got, m.From.Device, tt.lasting, tt.device)
+			}
+		})
+	}
+	if x := newPerson(address{Number: bobNumber, UUID: pniPrefix + bobUUID}, ""); x.lasting() != "" {
+		t.Errorf("the UUID of a number is lasting: %q", string(x.lasting()))
+	}
+}
+
 // TestOnePersonManyNames: what the daemon has said once joins the names of a
 // person in everything after.
 func TestOnePersonManyNames(t *testing.T) {

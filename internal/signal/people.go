@@ -12,6 +12,9 @@ import (
 // maxPeople bounds the directory: past it, newcomers are not remembered.
 const maxPeople = 50_000
 
+// pniPrefix marks the UUID of a phone number.
+const pniPrefix = "PNI:"
+
 // A person is what is known of one correspondent. It does not change once
 // made, so that its names can be handed out without a copy.
 type person struct {
@@ -33,6 +36,15 @@ func (x *person) aliases() []hub.SenderID {
 		return nil
 	}
 	return x.names[1:len(x.names):len(x.names)]
+}
+
+// lasting is the name that never passes to somebody else: the UUID of the
+// account. That of a number (PNI) goes where the number goes.
+func (x *person) lasting() hub.SenderID {
+	if strings.HasPrefix(x.UUID, pniPrefix) {
+		return ""
+	}
+	return hub.SenderID(x.UUID)
 }
 
 // people joins the names of each person: Signal names one by number, by UUID
@@ -225,8 +237,8 @@ func addressOf(name string) address {
 
 // normal is the one spelling of a UUID that is compared.
 func normal(uuid string) string {
-	if pni, ok := strings.CutPrefix(uuid, "PNI:"); ok {
-		return "PNI:" + strings.ToLower(pni)
+	if pni, ok := strings.CutPrefix(uuid, pniPrefix); ok {
+		return pniPrefix + strings.ToLower(pni)
 	}
 	return strings.ToLower(uuid)
 }
