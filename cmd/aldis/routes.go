@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"math/big"
 	"sync/atomic"
 
 	"github.com/google/uuid"
@@ -54,3 +56,18 @@ func records(rs []route.Route) []store.RouteRecord {
 }
 
 func newID() hub.MessageID { return hub.MessageID(uuid.Must(uuid.NewV7()).String()) }
+
+// newCode names a request for permission: five letters a–z without l, as
+// agents do it.
+func newCode() string {
+	const letters = "abcdefghijkmnopqrstuvwxyz"
+	code := make([]byte, 5)
+	for i := range code {
+		n, err := rand.Int(rand.Reader, big.NewInt(int64(len(letters))))
+		if err != nil {
+			panic(err) // crypto/rand does not fail
+		}
+		code[i] = letters[n.Int64()]
+	}
+	return string(code)
+}

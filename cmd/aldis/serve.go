@@ -97,6 +97,7 @@ func (h *hubProcess) wire() error {
 	h.relay = &relay.Relay{
 		Routes:  &route.Table{TTL: time.Duration(c.RouteTTL), Max: c.RouteMaxEntries, Now: time.Now},
 		Default: c.DefaultAgent, Aliases: c.Aliases(), Labels: relay.Label(c.LabelMessages), HoldFor: time.Duration(c.Hold),
+		HoldReplies: c.Offline == "hold", PairRate: c.PairRate,
 	}
 	connect(h.relay, h.table, h.store, c.Signal, h.log)
 	if c.RoutesFile != "" {
@@ -117,6 +118,7 @@ func (h *hubProcess) wire() error {
 // with its memory in record.
 func connect(r *relay.Relay, table *mcp.Table, record *store.Store, s config.Signal, log *slog.Logger) {
 	r.Sessions, r.Record, r.Log, r.Now, r.NewID = table, record, log, time.Now, newID
+	r.PermissionTimeout, r.Devices, r.NewCode = time.Duration(s.PermissionTimeout), s.OperatorDevice, newCode
 	r.Gate = &gate.Gate{Prefix: s.Prefix, AllInGroup: s.Groups == "all", SameChat: r.SameChat}
 	r.Routes.SameChat = r.SameChat
 	table.Mail, table.Store, table.Presence, table.Log = record, record, r, log

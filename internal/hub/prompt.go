@@ -5,7 +5,8 @@ import "time"
 // A Prompt is what an agent asks of a person: for permission to use a tool, or
 // a question.
 type Prompt struct {
-	ID      MessageID `json:"id,omitempty"` // of the message that asks; the ticket of a question
+	Rev     int64     `json:"rev,omitempty"` // grows with each change: the record keeps the newest
+	ID      MessageID `json:"id,omitempty"`  // of the message that asks; the ticket of a question
 	Agent   AgentID   `json:"agent,omitempty"`
 	Subject string    `json:"subject,omitempty"` // whose token the agent's session came with
 	Chat    Ref       `json:"chat,omitzero"`     // where it is asked; Key is empty

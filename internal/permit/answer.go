@@ -126,7 +126,7 @@ func (d *Desk) Take(a Match, m hub.Message, now time.Time) (hub.Prompt, Outcome)
 	case p.State != hub.Open || !p.Expires.After(now):
 		return *p, TooLate
 	}
-	p.State, p.At, p.By, p.Message = hub.Answered, now, m.From.ID, m.ID
+	p.State, p.At, p.By, p.Message, p.Rev = hub.Answered, now, m.From.ID, m.ID, p.Rev+1
 	p.Allow, p.Answer, p.Choice = a.allow, a.answer, a.choice
 	return *p, Taken
 }

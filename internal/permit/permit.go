@@ -15,8 +15,8 @@ import (
 	"aldis/internal/hub"
 )
 
-// The bounds of what may be open at a time, and how long a closed prompt's
-// code is still known.
+// The bounds of what of a kind may be open at a time, and how long a closed
+// prompt's code is still known.
 const (
 	mostOfAgent = 4
 	mostOfAll   = 16
@@ -36,6 +36,7 @@ type Desk struct {
 	mu      sync.Mutex
 	prompts []*hub.Prompt // oldest first
 	refused map[hub.AgentID]bool
+	unsaved []hub.MessageID
 }
 
 // Restore takes up the prompts of an earlier run, oldest first.
@@ -59,13 +60,14 @@ const (
 
 // Open takes a prompt in, and completes it: a request for permission gets its
 // code, which is the session's own unless that was known in the last 24 h.
-func (d *Desk) Open(p hub.Prompt, now time.Time) (hub.Prompt, Refusal) {
+// Show then says how it is asked.
+func (d *Desk) Open(p hub.Prompt, now time.Time, show func(hub.Prompt) string) (hub.Prompt, Refusal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.forget(now)
 	agents, all := 0, 0
 	for _, x := range d.prompts {
-		if x.State != hub.Open {
+		if x.State != hub.Open || x.Question() != (p.Request == "") {
 			continue
 		}
 		if p.Request != "" && x.Request == p.Request && x.Session == p.Session {
@@ -91,7 +93,8 @@ func (d *Desk) Open(p hub.Prompt, now time.Time) (hub.Prompt, Refusal) {
 	if p.Request != "" {
 		p.Code, p.Expires = d.code(p.Request), now.Add(d.Timeout)
 	}
-	p.State, p.Opened, p.At = hub.Open, now, now
+	p.State, p.Opened, p.At, p.Rev = hub.Open, now, now, 1
+	p.Text = show(p)
 	d.prompts = append(d.prompts, &p)
 	return p, ""
 }
@@ -131,6 +134,11 @@ func (d *Desk) forget(now time.Time) {
 	})
 }
 
+// Get returns the prompt of that name.
+func (d *Desk) Get(id hub.MessageID) (hub.Prompt, bool) {
+	return d.get(func(p *hub.Prompt) bool { return p.ID == id })
+}
+
 // Find returns the question that was asked under key.
 func (d *Desk) Find(key string) (hub.Prompt, bool) {
 	return d.get(func(p *hub.Prompt) bool { return key != "" && p.Key == key })
@@ -165,6 +173,7 @@ func (d *Desk) change(id hub.MessageID, f func(*hub.Prompt) bool) (hub.Prompt, b
 	if p == nil || !f(p) {
 		return hub.Prompt{}, false
 	}
+	p.Rev++
 	return *p, true
 }
 
@@ -181,9 +190,14 @@ func (d *Desk) Sent(id hub.MessageID) (hub.Prompt, bool) {
 	return d.change(id, func(p *hub.Prompt) bool { p.Sent = true; return true })
 }
 
-// Settle notes that whom the outcome concerns knows it.
-func (d *Desk) Settle(id hub.MessageID) (hub.Prompt, bool) {
-	return d.change(id, func(p *hub.Prompt) bool { p.Settled = true; return true })
+// Settle notes that whom the outcome concerns knows it. What was settled is to
+// be taken from Unsaved and recorded.
+func (d *Desk) Settle(id hub.MessageID) {
+	d.change(id, func(p *hub.Prompt) bool {
+		p.Settled = true
+		d.unsaved = append(d.unsaved, id)
+		return true
+	})
 }
 
 // Close ends a prompt that is open, and needs no answer any more.
@@ -197,23 +211,31 @@ func (d *Desk) Close(id hub.MessageID, now time.Time) (hub.Prompt, bool) {
 	})
 }
 
-// Expire ends what was open for too long. It returns that, and when to come
-// again; zero: nothing is open.
-func (d *Desk) Expire(now time.Time) (ended []hub.Prompt, next time.Time) {
+// Expire ends what was open for too long, and returns that.
+func (d *Desk) Expire(now time.Time) []hub.Prompt {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	var ended []hub.Prompt
 	for _, p := range d.prompts {
-		switch {
-		case p.State != hub.Open:
-		case p.Expires.After(now):
-			if next.IsZero() || p.Expires.Before(next) {
-				next = p.Expires
-			}
-		default:
-			p.State, p.At = hub.Expired, now
-			p.Settled = p.Code != "" || p.Default != nil // a question's agent is told
+		if p.State == hub.Open && !p.Expires.After(now) {
+			p.State, p.At, p.Rev = hub.Expired, now, p.Rev+1
+			p.Settled = !p.Question() || p.Default != nil // else its agent is to be told
 			ended = append(ended, *p)
 		}
 	}
-	return ended, next
+	return ended
+}
+
+// Unsaved returns what was settled since it was last asked.
+func (d *Desk) Unsaved() []hub.Prompt {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []hub.Prompt
+	for _, p := range d.prompts {
+		if slices.Contains(d.unsaved, p.ID) {
+			all = append(all, *p)
+		}
+	}
+	d.unsaved = nil
+	return all
 }

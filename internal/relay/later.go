@@ -60,7 +60,14 @@ func (r *Relay) decideWaiting(ctx context.Context) error {
 			held++
 			continue
 		}
-		d := r.route(m, r.origin(ctx, m))
+		// An answer to a prompt that had no name yet when it came.
+		if a, ok := r.desk.Match(m, r.Now()); ok && m.Quote != nil {
+			if _, err := r.answered(ctx, m, a, r.recordWaiting); err != nil {
+				return err
+			}
+			continue
+		}
+		d := r.route(ctx, m, r.origin(ctx, m))
 		if len(d.To) == 0 {
 			r.tellNobodyHere()
 			return nil
@@ -79,7 +86,7 @@ func (r *Relay) decideWaiting(ctx context.Context) error {
 // what they write waits.
 func (r *Relay) tellNobodyHere() {
 	if r.told.CompareAndSwap(false, true) {
-		r.notify(fmt.Sprintf("No agent is connected. What you write is kept for %s and delivered when one is.", spell(r.HoldFor)))
+		r.tell(r.Operator, fmt.Sprintf("No agent is connected. What you write is kept for %s and delivered when one is.", spell(r.HoldFor)))
 	}
 }
 
@@ -152,7 +159,7 @@ func (r *Relay) depart(ctx context.Context, agent hub.AgentID) error {
 
 // decideAgain finds another place for what agent was not handed.
 func (r *Relay) decideAgain(ctx context.Context, agent hub.AgentID, o hub.Loose) error {
-	d := r.reroute(o.Decision)
+	d := r.reroute(ctx, o.Decision)
 	if len(d.To) > 0 {
 		return r.Record.Decide(ctx, o.Message.ID, []hub.AgentID{agent}, "left before it was handed over", &d,
 			func(o hub.Offer) { r.Sessions.Deliver(o) })
@@ -327,17 +334,23 @@ func (r *Relay) sendReceipt(ctx context.Context, m hub.Message) error {
 	return nil
 }
 
-// notify tells the operator something, in the hub's own name. It does not wait:
-// the notice goes out from a queue, and is dropped with a line in the log when
+// A notice is what the hub tells somebody in its own name.
+type notice struct {
+	to   hub.Ref // the chat
+	text string
+}
+
+// tell tells somebody something in the hub's own name. It does not wait: the
+// notice goes out from a queue, and is dropped with a line in the log when
 // that is full.
-func (r *Relay) notify(text string) {
-	if r.Operator.Platform == "" {
+func (r *Relay) tell(to hub.Ref, text string) {
+	if to.Platform == "" {
 		return
 	}
 	select {
-	case r.notices <- text:
+	case r.notices <- notice{hub.Ref{Platform: to.Platform, Chat: to.Chat}, text}:
 	default:
-		r.Log.Warn("notice to the operator dropped: too many")
+		r.Log.Warn("notice dropped: too many")
 	}
 }
 
@@ -346,10 +359,10 @@ func (r *Relay) sendNotices(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case text := <-r.notices:
-			m := r.accept(hub.Message{Via: hub.ViaTool, Kind: hub.Text, Text: text, Ref: r.Operator})
-			if _, err := r.platformOf(r.Operator.Platform).Send(ctx, m); err != nil {
-				r.Log.Warn("notice to the operator", "err", err)
+		case n := <-r.notices:
+			m := r.accept(hub.Message{Via: hub.ViaTool, Kind: hub.Text, Text: n.text, Ref: n.to})
+			if _, err := r.platformOf(n.to.Platform).Send(ctx, m); err != nil {
+				r.Log.Warn("notice", "platform", n.to.Platform, "err", err)
 			}
 		}
 	}

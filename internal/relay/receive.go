@@ -20,35 +20,83 @@ func (r *Relay) Receive(ctx context.Context, m hub.Message) (hub.Receipt, error)
 	origin := r.origin(ctx, m)
 	m.Addressed = m.Addressed || origin != nil
 	verdict := m.Kind == hub.Text && permit.IsVerdict(m.Text)
-	m, answer := r.Gate.Admit(m, verdict)
-	if answer != gate.Admitted {
-		r.Log.Debug("message dropped", "message", m.ID, "platform", m.Ref.Platform, "why", string(answer))
-		return hub.Receipt{ID: m.ID, Dropped: string(answer)}, nil
+	m, admission := r.admit(m, verdict)
+	if admission != gate.Admitted {
+		r.Log.Debug("message dropped", "message", m.ID, "platform", m.Ref.Platform, "why", string(admission))
+		return hub.Receipt{ID: m.ID, Dropped: string(admission)}, nil
 	}
 	r.Gate.Open(m.Ref.Platform, m.Ref.Chat)
 	m = r.fillQuote(ctx, m)
+	if a, ok := r.desk.Match(m, r.Now()); ok {
+		return r.answered(ctx, m, a, r.recordNew)
+	}
 	if !verdict && r.holds.take(r, m) {
 		return r.wait(ctx, m)
 	}
-	d := r.route(m, origin)
+	d := r.route(ctx, m, origin)
 	if len(d.To) == 0 || r.waiting.Load() > 0 { // behind those that wait already
 		return r.wait(ctx, m)
 	}
 	return r.offer(ctx, m, d)
 }
 
+// admit has the gate judge m. Neither a verdict nor the answer to a prompt
+// needs a prefix.
+func (r *Relay) admit(m hub.Message, verdict bool) (hub.Message, gate.Admission) {
+	admitted, admission := r.Gate.Admit(m, false)
+	if admission != gate.NoPrefix {
+		return admitted, admission
+	}
+	if _, answers := r.desk.Match(m, r.Now()); !answers && !verdict {
+		return m, admission
+	}
+	return r.Gate.Admit(m, true)
+}
+
+// A recorder records an answer to a prompt, what was decided about it, and the
+// prompt as it is since then; nil: that has not changed. It reports false for
+// an answer that is in the record already.
+type recorder func(ctx context.Context, m hub.Message, d hub.Decision, p *hub.Prompt, then func(hub.Offer)) (fresh bool, err error)
+
+func (r *Relay) recordNew(ctx context.Context, m hub.Message, d hub.Decision, p *hub.Prompt, then func(hub.Offer)) (bool, error) {
+	if p == nil {
+		return r.Record.Append(ctx, m, &d, then)
+	}
+	return r.Record.Answer(ctx, m, d, *p, then)
+}
+
+// recordWaiting records what became of an answer that waits in the record.
+func (r *Relay) recordWaiting(ctx context.Context, m hub.Message, d hub.Decision, p *hub.Prompt, then func(hub.Offer)) (bool, error) {
+	if p != nil {
+		r.savePrompt(ctx, *p)
+	}
+	return true, r.Record.Decide(ctx, m.ID, nil, "", &d, then)
+}
+
 // route says where m goes. origin is what was decided of the message that m
 // edits or deletes, if that is known.
-func (r *Relay) route(m hub.Message, origin *hub.Decision) hub.Decision {
+func (r *Relay) route(ctx context.Context, m hub.Message, origin *hub.Decision) hub.Decision {
 	if m.Quote == nil && origin != nil {
-		return r.reroute(*origin)
+		return r.reroute(ctx, *origin)
 	}
-	return route.Decide(r.answer(m), r.Default, r.Sessions)
+	return r.orHold(ctx, route.Decide(r.answer(m), r.Default, r.Sessions))
 }
 
 // reroute says where a message goes that was decided before.
-func (r *Relay) reroute(d hub.Decision) hub.Decision {
-	return route.Again(d, r.Default, r.Sessions)
+func (r *Relay) reroute(ctx context.Context, d hub.Decision) hub.Decision {
+	return r.orHold(ctx, route.Again(d, r.Default, r.Sessions))
+}
+
+// orHold keeps a reply for the agent that it is meant for, where that is not
+// there and the operator wants it so. One without a name never comes back.
+func (r *Relay) orHold(ctx context.Context, d hub.Decision) hub.Decision {
+	if !r.HoldReplies || d.Status != hub.AgentOffline {
+		return d
+	}
+	if known, _ := r.isKnown(ctx, d.Meant); !known {
+		return d
+	}
+	return hub.Decision{Status: hub.Routed, Meant: d.Meant, To: []hub.AgentID{d.Meant}, Hold: true}
 }
 
 // answer says what is known of the message that m quotes or reacts to.
@@ -63,9 +111,13 @@ func (r *Relay) answer(m hub.Message) route.Answer {
 // offer records m and what was decided, and has it delivered.
 func (r *Relay) offer(ctx context.Context, m hub.Message, d hub.Decision) (hub.Receipt, error) {
 	receipt := hub.Receipt{ID: m.ID, Decision: d, Known: true}
-	_, err := r.Record.Append(ctx, m, &d, func(o hub.Offer) { receipt.Sessions = r.Sessions.Deliver(o) })
+	fresh, err := r.Record.Append(ctx, m, &d, func(o hub.Offer) { receipt.Sessions = r.Sessions.Deliver(o) })
+	if err == nil && !fresh && m.Via != hub.ViaPlatform {
+		receipt.Repeated = true
+		receipt.ID, err = r.Record.First(ctx, m.Dedup)
+	}
 	if hub.KindOf(err) == hub.Unavailable && m.Via == hub.ViaPlatform {
-		r.deliverUnsaved(m, &d, err)
+		r.deliverUnsaved(ctx, m, &d, err)
 		return receipt, nil
 	}
 	if err != nil {
@@ -82,7 +134,7 @@ func (r *Relay) wait(ctx context.Context, m hub.Message) (hub.Receipt, error) {
 		r.holds.drop(m.ID)
 	}
 	if hub.KindOf(err) == hub.Unavailable {
-		r.deliverUnsaved(m, nil, err)
+		r.deliverUnsaved(ctx, m, nil, err)
 		return hub.Receipt{ID: m.ID}, nil
 	}
 	if err != nil {
@@ -112,14 +164,19 @@ func (r *Relay) receiveAddressed(ctx context.Context, m hub.Message) (hub.Receip
 	if !known {
 		return r.offerNobody(ctx, m)
 	}
-	return r.offer(ctx, m, hub.Decision{To: []hub.AgentID{m.To}, Hold: !r.Sessions.Present(m.To)})
+	d := hub.Decision{To: []hub.AgentID{m.To}, Hold: !r.Sessions.Present(m.To)}
+	if m.Via == hub.ViaTool {
+		m.Hops = r.hops(ctx, m)
+		d.Quiet = r.goesRound(m)
+	}
+	return r.offer(ctx, m, d)
 }
 
 // offerNobody records a message to a name that no agent ever had.
 func (r *Relay) offerNobody(ctx context.Context, m hub.Message) (hub.Receipt, error) {
 	receipt, err := r.offer(ctx, m, hub.Decision{})
 	receipt.Known = false
-	if err != nil {
+	if err != nil || receipt.Repeated {
 		return receipt, err
 	}
 	if err := r.Record.Outcome(ctx, m.ID, hub.Sent{}, hub.Errorf(hub.NotFound, "no agent of that name")); err != nil {

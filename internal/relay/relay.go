@@ -16,6 +16,7 @@ import (
 
 	"aldis/internal/gate"
 	"aldis/internal/hub"
+	"aldis/internal/permit"
 	"aldis/internal/route"
 )
 
@@ -52,6 +53,13 @@ type Relay struct {
 	Now       func() time.Time
 	NewID     func() hub.MessageID
 
+	HoldReplies bool // a reply to an agent that is not there waits for it, and goes to no other
+	PairRate    int  // messages that two agents may send each other in 5 minutes; 0: any number
+
+	PermissionTimeout time.Duration // how long a request for permission is open
+	Devices           []int         // of our own account, that may answer one
+	NewCode           func() string // five letters a–z without l, at random
+
 	outbox   outbox
 	holds    holds
 	settler  settler
@@ -62,7 +70,12 @@ type Relay struct {
 	told     atomic.Bool  // the operator knows that they wait
 	decide   chan struct{}
 	receipts chan struct{}
-	notices  chan string
+	notices  chan notice
+	desk     *permit.Desk
+	asking   asking
+	loops    loops
+	prompts  chan struct{} // there is one to be shown
+	settled  chan struct{} // one is to be written down
 }
 
 var (
@@ -73,8 +86,11 @@ var (
 // Start takes up what an earlier run left, and must return before Run or a
 // platform's Run is called: the table of sessions must have been restored.
 func (r *Relay) Start(ctx context.Context) error {
-	r.decide, r.receipts, r.notices = make(chan struct{}, 1), make(chan struct{}, 1), make(chan string, 16)
+	r.decide, r.receipts, r.notices = make(chan struct{}, 1), make(chan struct{}, 1), make(chan notice, 64)
 	r.settler.wake = make(chan struct{}, 1)
+	if err := r.openDesk(ctx); err != nil {
+		return err
+	}
 	chats, err := r.Record.Chats(ctx)
 	if err != nil {
 		return err
@@ -104,7 +120,7 @@ func (r *Relay) Start(ctx context.Context) error {
 // Run does what Receive and Send leave for later, until ctx is done.
 func (r *Relay) Run(ctx context.Context) error {
 	var tasks sync.WaitGroup
-	for _, task := range []func(context.Context){r.decideLater, r.settle, r.sendReceipts, r.sendNotices, r.keep, r.saveUnsaved, r.doUndone} {
+	for _, task := range []func(context.Context){r.decideLater, r.settle, r.sendReceipts, r.sendNotices, r.keep, r.saveUnsaved, r.doUndone, r.sendPrompts, r.settlePrompts} {
 		tasks.Go(func() { task(ctx) })
 	}
 	tasks.Wait()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aldis/internal/hub"
+	"aldis/internal/permit"
 	"aldis/internal/route"
 )
 
@@ -28,10 +29,15 @@ func (r *Relay) Send(ctx context.Context, m hub.Message) (hub.Sent, error) {
 	}
 	m = r.accept(m)
 	m.Ref = hub.Ref{Platform: p.ID(), Chat: chat}
-	m.Text = hub.StripControl(m.Text)
+	m.Text = permit.Unmark(hub.StripControl(m.Text))
 	if m, err = r.prepare(ctx, m); err != nil {
 		return hub.Sent{}, err
 	}
+	return r.transmit(ctx, p, m)
+}
+
+// transmit records m, sends it, and records what became of it.
+func (r *Relay) transmit(ctx context.Context, p hub.Platform, m hub.Message) (hub.Sent, error) {
 	// What is under way is not stopped: it may have left already.
 	ctx = context.WithoutCancel(ctx)
 	_, saved := r.Record.Append(ctx, m, &hub.Decision{}, nil)
@@ -77,7 +83,7 @@ func (r *Relay) prepare(ctx context.Context, m hub.Message) (hub.Message, error)
 		if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 {
 			return m, hub.Errorf(hub.Invalid, "text is empty")
 		}
-		m.Label = r.label(ctx, m.Agent)
+		m.Label = hub.AgentID(permit.Unmark(string(r.label(ctx, m.Agent))))
 	case hub.Reaction:
 		if m.Text = strings.TrimSpace(m.Text); m.Text == "" || len(m.Text) > 64 {
 			return m, hub.Errorf(hub.Invalid, "emoji must be one emoji")
@@ -159,6 +165,9 @@ func (r *Relay) remember(ctx context.Context, m hub.Message, refs []hub.Ref) {
 	for i, ref := range refs {
 		rs[i] = route.Route{Ref: ref, Agent: m.Agent, Preview: hub.Clip(m.Text, hub.PreviewBytes), Sent: r.Now()}
 		r.Routes.Remember(rs[i])
+	}
+	if m.Via == hub.ViaPrompt {
+		r.named(ctx, m.ID, refs)
 	}
 	if r.RouteLog == nil || len(rs) == 0 {
 		return

@@ -107,9 +107,9 @@ func (u *unsaved) shift() []hub.Settlement {
 }
 
 // deliverUnsaved delivers m though it could not be recorded, because of err.
-func (r *Relay) deliverUnsaved(m hub.Message, d *hub.Decision, err error) {
+func (r *Relay) deliverUnsaved(ctx context.Context, m hub.Message, d *hub.Decision, err error) {
 	if d == nil {
-		if again := r.route(m, nil); len(again.To) > 0 {
+		if again := r.route(ctx, m, nil); len(again.To) > 0 {
 			d = &again
 		}
 	}
@@ -119,7 +119,7 @@ func (r *Relay) deliverUnsaved(m hub.Message, d *hub.Decision, err error) {
 	}
 	if first {
 		r.Log.Error("the record cannot be written: messages are delivered from memory", "err", err)
-		r.notify("The hub cannot write its record (is the disk full?). Messages are delivered, but would not survive a restart.")
+		r.tell(r.Operator, "The hub cannot write its record (is the disk full?). Messages are delivered, but would not survive a restart.")
 	}
 	if x.lost {
 		r.Log.Error("too much waits to be recorded: a message is lost, unless an agent takes it now", "message", m.ID, "platform", m.Ref.Platform)

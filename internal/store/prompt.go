@@ -25,6 +25,11 @@ func (s *Store) Answer(ctx context.Context, m hub.Message, d hub.Decision, p hub
 		if err := tx.savePrompt(p); err != nil {
 			return false, err
 		}
+		if len(d.To) == 0 { // the hub itself has taken it
+			if _, err := tx.noteReceipts(map[string]struct{}{string(m.ID): {}}); err != nil {
+				return false, err
+			}
+		}
 		return true, tx.offer(seq, m, len(text), d, then)
 	})
 }
@@ -39,9 +44,9 @@ func (tx *txn) savePrompt(p hub.Prompt) error {
 	if err != nil {
 		return fmt.Errorf("encode prompt %s: %w", p.ID, err)
 	}
-	_, err = tx.exec(`INSERT INTO prompts (id, opened, pending, body) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (id) DO UPDATE SET pending = excluded.pending, body = excluded.body`,
-		string(p.ID), micros(p.Opened), p.State == hub.Open || !p.Settled, string(body))
+	_, err = tx.exec(`INSERT INTO prompts (id, rev, opened, pending, body) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, pending = excluded.pending, body = excluded.body WHERE rev < excluded.rev`,
+		string(p.ID), p.Rev, micros(p.Opened), p.State == hub.Open || !p.Settled, string(body))
 	return err
 }
 

@@ -6,6 +6,7 @@ ALTER TABLE sessions ADD COLUMN acks boolean NOT NULL DEFAULT FALSE;
 -- What agents asked of people.
 CREATE TABLE prompts (
 	id      text PRIMARY KEY,
+	rev     bigint NOT NULL,               -- hub.Prompt.Rev
 	opened  bigint NOT NULL,
 	pending boolean NOT NULL,              -- open, or somebody has yet to be told
 	body    text NOT NULL                  -- hub.Prompt, JSON
@@ -20,6 +21,8 @@ CREATE TABLE calls (
 	outcome text NOT NULL                  -- empty: it has not ended
 ) WITHOUT ROWID;
 CREATE INDEX calls_begun ON calls (begun);
+-- The messages that such calls sent; the key is forgotten in time.
+CREATE INDEX messages_call ON messages (ts) WHERE dedup >= 'call|' AND dedup < 'call}';
 
 -- Webhooks.
 CREATE TABLE hooks (
@@ -30,3 +33,12 @@ CREATE TABLE hooks (
 	only    text NOT NULL,                 -- events, a JSON list; empty list: all
 	created bigint NOT NULL
 );
+
+-- What came with a key for once, such as a delivery's id: the message that
+-- stands for all with that key.
+CREATE TABLE seen (
+	key     text PRIMARY KEY,
+	message text NOT NULL,                 -- its id; it need not be in the record yet
+	at      bigint NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX seen_at ON seen (at);

@@ -1,0 +1,210 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"aldis/internal/hub"
+	"aldis/internal/permit"
+)
+
+const (
+	promptsEvery = 5 * time.Second // between attempts to show what could not be shown
+	settleEvery  = time.Second     // between looks at what has expired
+	promptsFor   = 24 * time.Hour  // how long a prompt's code means something
+)
+
+// openDesk takes up what agents have asked in an earlier run.
+func (r *Relay) openDesk(ctx context.Context) error {
+	r.desk = &permit.Desk{
+		Timeout: r.PermissionTimeout, Devices: r.Devices, NewCode: r.NewCode,
+		Approves: r.Gate.Approves, Operates: r.Gate.Operates, SameChat: r.SameChat,
+	}
+	r.prompts, r.settled = make(chan struct{}, 1), make(chan struct{}, 1)
+	ps, err := r.Record.Prompts(ctx, r.Now().Add(-promptsFor))
+	if err != nil {
+		return err
+	}
+	r.desk.Restore(ps)
+	for _, p := range ps {
+		switch {
+		case p.State == hub.Open || p.Settled:
+		case p.State == hub.Expired:
+			r.tellUnanswered(ctx, p)
+		case p.Question():
+			r.answerLater(ctx, p)
+		default:
+			r.decideFor(p, p.Chat)
+		}
+	}
+	nudge(r.prompts)
+	return nil
+}
+
+// Permission shows an agent's request for permission on the operator's phone.
+// It does not wait for the platform. Where there is no phone, or too much is
+// open, the dialog at the agent decides alone.
+func (r *Relay) Permission(ctx context.Context, p hub.Prompt, description, preview string) {
+	if r.Operator.Platform == "" {
+		return
+	}
+	p.ID, p.Chat = r.NewID(), r.Operator
+	name := nameOf(p)
+	p, refused := r.desk.Open(p, r.Now(), func(p hub.Prompt) string { return permit.Text(p, name, description, preview) })
+	switch refused {
+	case "":
+		r.savePrompt(ctx, p)
+		nudge(r.prompts)
+	case permit.TooManyNow:
+		r.tell(r.Operator, name+" asks for more permissions than may be open at a time. The newest are not shown here: answer those that are, or at the agent itself.")
+	}
+}
+
+// nameOf names the agent that asks.
+func nameOf(p hub.Prompt) string {
+	if string(p.Agent) == string(p.Session) {
+		return "an agent without a name (" + p.Session.Short() + ")"
+	}
+	return string(p.Agent)
+}
+
+func (r *Relay) savePrompt(ctx context.Context, p hub.Prompt) {
+	if err := r.Record.SavePrompt(context.WithoutCancel(ctx), p); err != nil {
+		r.Log.Error("record a prompt", "message", p.ID, "err", err)
+	}
+}
+
+// sendPrompts shows requests for permission, in order. One that can't be sent
+// now is tried again for as long as it is open.
+func (r *Relay) sendPrompts(ctx context.Context) {
+	every(ctx, promptsEvery, r.prompts, func() {
+		for _, p := range r.desk.All() {
+			if p.State == hub.Open && !p.Sent && !p.Question() && !r.sendPrompt(ctx, p) {
+				return
+			}
+		}
+	})
+}
+
+// sendPrompt reports whether the next one is worth a try.
+func (r *Relay) sendPrompt(ctx context.Context, p hub.Prompt) bool {
+	_, err := r.ask(ctx, p)
+	switch k := hub.KindOf(err); {
+	case err == nil:
+	case k == hub.Unavailable || k == hub.Limited:
+		return false
+	default:
+		r.Log.Warn("a request for permission cannot be shown", "message", p.ID, "agent", p.Agent, "err", err)
+		r.closePrompt(ctx, p.ID)
+		return true
+	}
+	if p, ok := r.desk.Sent(p.ID); ok {
+		r.savePrompt(ctx, p)
+	}
+	return true
+}
+
+func (r *Relay) closePrompt(ctx context.Context, id hub.MessageID) bool {
+	p, ok := r.desk.Close(id, r.Now())
+	if ok {
+		r.savePrompt(ctx, p)
+	}
+	return ok
+}
+
+// ask sends the message that asks p.
+func (r *Relay) ask(ctx context.Context, p hub.Prompt) (hub.Sent, error) {
+	m := r.accept(hub.Message{
+		ID: p.ID, Via: hub.ViaPrompt, Kind: hub.Text, Agent: p.Agent, Subject: p.Subject, Dedup: "prompt|" + string(p.ID),
+		Ref: p.Chat, Text: p.Text, Asks: &hub.Asks{Code: p.Code, Choices: p.Choices},
+	})
+	return r.transmit(ctx, r.platformOf(p.Chat.Platform), m)
+}
+
+// named notes what the platform calls the message that asks something.
+func (r *Relay) named(ctx context.Context, id hub.MessageID, refs []hub.Ref) {
+	if p, ok := r.desk.Named(id, refs); ok {
+		r.savePrompt(ctx, p)
+	}
+}
+
+// answered takes a person's answer to a prompt. It ends here, unless it is for
+// an agent that asked something and waits no more.
+func (r *Relay) answered(ctx context.Context, m hub.Message, a permit.Match, record recorder) (hub.Receipt, error) {
+	receipt := hub.Receipt{ID: m.ID, Known: true}
+	p, outcome := r.desk.Take(a, m, r.Now())
+	if outcome != permit.Taken {
+		fresh, err := record(ctx, m, hub.Decision{}, nil, nil)
+		if fresh || err != nil {
+			r.tell(m.Ref, fmt.Sprintf("%s: %s", p.Code, late(p, outcome)))
+		}
+		return receipt, nil
+	}
+	if p.Question() {
+		return r.answeredQuestion(ctx, m, p, record)
+	}
+	// A verdict counts even where it can't be written down.
+	if _, err := record(ctx, m, hub.Decision{}, &p, nil); err != nil {
+		r.Log.Error("record a verdict", "message", m.ID, "err", err)
+	}
+	r.Log.Info("verdict", "message", p.ID, "agent", p.Agent, "allow", p.Allow)
+	nudge(r.receipts)
+	r.decideFor(p, m.Ref)
+	return receipt, nil
+}
+
+// late says why an answer came to nothing.
+func late(p hub.Prompt, o permit.Outcome) string {
+	switch {
+	case o == permit.Again && p.Allow:
+		return "already answered (allowed)."
+	case o == permit.Again:
+		return "already answered (denied)."
+	case p.State == hub.Closed:
+		return "too late: it could not be asked."
+	default:
+		return "too late: the request has expired. Nothing was allowed here; answer at the agent itself."
+	}
+}
+
+// decideFor has the session that asked told the verdict, and then whoever gave
+// it, in the chat of ref, what became of it.
+func (r *Relay) decideFor(p hub.Prompt, ref hub.Ref) {
+	r.Sessions.Decide(hub.Verdict{
+		Session: p.Session, Begun: p.Begun, Agent: p.Agent, Subject: p.Subject, Request: p.Request, Allow: p.Allow,
+		Done: func(handed bool) {
+			word := "denied"
+			if p.Allow {
+				word = "allowed"
+			}
+			text := fmt.Sprintf("%s: %s, sent to %s.", p.Code, word, nameOf(p))
+			if !handed {
+				text = fmt.Sprintf("%s: session gone. %s is not connected any more; nothing was %s.", p.Code, nameOf(p), word)
+			}
+			r.tell(ref, text)
+			r.desk.Settle(p.ID)
+			nudge(r.settled)
+		},
+	})
+}
+
+// settlePrompts ends what nobody has answered in time, and writes down what
+// has become of verdicts.
+func (r *Relay) settlePrompts(ctx context.Context) {
+	every(ctx, settleEvery, r.settled, func() {
+		for _, p := range r.desk.Expire(r.Now()) {
+			r.savePrompt(ctx, p)
+			if !p.Settled {
+				r.tellUnanswered(ctx, p)
+			}
+		}
+		for _, p := range r.desk.Unsaved() {
+			r.savePrompt(ctx, p)
+		}
+	})
+}
+
+// Prompts returns what agents have asked, oldest first: what is open, and what
+// was opened in the last 24 h.
+func (r *Relay) Prompts() []hub.Prompt { return r.desk.All() }
