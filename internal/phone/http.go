@@ -26,7 +26,9 @@ func (p *Phone) Handler() http.Handler {
 	m := http.NewServeMux()
 	m.Handle("GET /phone", static("index.html", "text/html; charset=utf-8"))
 	m.Handle("GET /phone/app.css", static("app.css", "text/css; charset=utf-8"))
-	m.Handle("GET /phone/app.js", static("app.js", "text/javascript; charset=utf-8"))
+	for _, name := range []string{"app.js", "ask.js", "dom.js"} {
+		m.Handle("GET /phone/"+name, static(name, "text/javascript; charset=utf-8"))
+	}
 	for at, h := range map[string]httpd.Handler{
 		"GET /phone/session":    own(p.session),
 		"POST /phone/session":   own(p.enter),

@@ -172,7 +172,7 @@ func TestForeignPagesAreRefused(t *testing.T) {
 
 func TestThePageIsOpenAndStrict(t *testing.T) {
 	b := browser{t: t, base: serve(t, newPhone(t, ""))}
-	for path, kind := range map[string]string{"/phone": "text/html; charset=utf-8", "/phone/app.js": "text/javascript; charset=utf-8", "/phone/app.css": "text/css; charset=utf-8"} {
+	for path, kind := range map[string]string{"/phone": "text/html; charset=utf-8", "/phone/app.js": "text/javascript; charset=utf-8", "/phone/ask.js": "text/javascript; charset=utf-8", "/phone/dom.js": "text/javascript; charset=utf-8", "/phone/app.css": "text/css; charset=utf-8"} {
 		resp, text := b.do("GET", path, "")
 		h := resp.Header
 		if resp.StatusCode != http.StatusOK || text == "" || h.Get("Content-Type") != kind {

@@ -123,6 +123,9 @@ func (s *state) finish(t ticket, m hub.Message, r hub.Receipt) *line {
 	if b, ok := s.find(m.Ref.Chat, m.Ref.Key); ok {
 		b.Ticks, b.Dropped = max(b.Ticks, recorded), r.Dropped
 		l.Bubble = &b
+		if r.Dropped == "" {
+			l.Asked = s.answers(m)
+		}
 	}
 	return l
 }

@@ -32,6 +32,7 @@ type bubble struct {
 	Post      string      `json:"post,omitempty"`  // what the page called it when it posted it
 	Text      string      `json:"text,omitempty"`
 	Quote     *quote      `json:"quote,omitempty"`
+	Asks      *ask        `json:"asks,omitempty"` // it asks something, and is no mere text
 	Pictures  []picture   `json:"pictures,omitempty"`
 	Reactions []reaction  `json:"reactions,omitempty"` // at most one of each person or agent
 	Edited    bool        `json:"edited,omitempty"`
@@ -83,6 +84,7 @@ type ticket struct {
 // under the same key.
 type change struct {
 	Bubble   *bubble   `json:"bubble,omitempty"`
+	Asked    *bubble   `json:"asked,omitempty"` // what Bubble answers
 	Received *received `json:"received,omitempty"`
 }
 
@@ -111,6 +113,9 @@ func (s *state) nextKey(now time.Time) string {
 func (s *state) apply(l line) {
 	if l.Bubble != nil {
 		s.putBubble(*l.Bubble)
+	}
+	if l.Asked != nil {
+		s.putBubble(*l.Asked)
 	}
 	if l.Received != nil {
 		s.putReceived(*l.Received)
@@ -182,7 +187,7 @@ func (s *state) after(m hub.Message) (bubble, error) {
 		return s.reacted(m)
 	case hub.Edit:
 		b, err := s.live(m.Ref.Chat, m.Target.Key)
-		b.Text, b.Edited = m.Text, true
+		b.Text, b.Edited, b.Asks = m.Text, true, nil // an agent could ask for one thing and show another
 		return b, err
 	case hub.Deletion:
 		b, err := s.live(m.Ref.Chat, m.Target.Key)
@@ -193,7 +198,7 @@ func (s *state) after(m hub.Message) (bubble, error) {
 }
 
 func (s *state) said(m hub.Message) bubble {
-	b := bubble{Key: m.Ref.Key, Chat: m.Ref.Chat, Mine: m.Via == hub.ViaPlatform, Agent: m.Agent, Text: m.Text}
+	b := bubble{Key: m.Ref.Key, Chat: m.Ref.Chat, Mine: m.Via == hub.ViaPlatform, Agent: m.Agent, Text: m.Text, Asks: newAsk(m.Asks)}
 	if q := m.Quote; q != nil {
 		b.Quote = &quote{Key: q.Ref.Key, Text: q.Text}
 		if quoted, ok := s.find(m.Ref.Chat, q.Ref.Key); ok {
@@ -213,8 +218,12 @@ func (s *state) reacted(m hub.Message) (bubble, error) {
 		who = string(m.From.ID)
 	}
 	b.Reactions = slices.DeleteFunc(slices.Clone(b.Reactions), func(r reaction) bool { return r.Who == who })
-	if !m.Removed {
-		b.Reactions = append(b.Reactions, reaction{who, m.Text})
+	if m.Removed {
+		return b, nil
+	}
+	b.Reactions = append(b.Reactions, reaction{who, m.Text})
+	if m.Via == hub.ViaPlatform {
+		b.Asks = b.Asks.answered(m.Text)
 	}
 	return b, nil
 }

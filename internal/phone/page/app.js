@@ -1,25 +1,15 @@
 // The page of the demo's phone. The server's stream says all that there is to
 // show: first everything, then each change. What is posted shows when it comes
 // back on the stream; until then a text waits as a pale bubble.
-//
-// One rule: text that others wrote is only ever set as textContent.
+
+import { newAsk, showAnswer, split } from './ask.js';
+import { $, make, unseen } from './dom.js';
 
 const emojis = ['👍', '👎', '❤️', '🎉']; // one row at 360 px
 const most = { bubbles: 300, events: 100, pictures: 4 }; // in a list, where older ones leave; of a message
 const retryAfter = 700; // ms
 const pictureBytes = 160_000; // of one picture: four and a long text fit in one request
 
-const $ = (selector, root = document) => root.querySelector(selector);
-
-// make returns an element: make('p', 'soft', 'text', child…).
-function make(tag, className, ...content) {
-  const e = document.createElement(tag);
-  if (className) e.className = className;
-  e.append(...content.filter((c) => c));
-  return e;
-}
-
-const unseen = (text) => make('span', 'unseen', text);
 const clock = (ms, seconds) => new Date(ms).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: seconds });
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const announce = (text) => { $('#announce').textContent = text; };
@@ -78,7 +68,7 @@ class Chat {
     this.hint = $('.hint', this.panel);
     this.list.after(this.hint);
     this.items = new Map(); // key → {data, li}
-    this.waiting = new Map(); // post id → li
+    this.waiting = new Map(); // post id → {data, li}
     this.behind = false; // to be scrolled to the end when the toolbar closes
     this.composer = new Composer(this, $('form', this.panel));
     this.list.addEventListener('click', (e) => {
@@ -112,7 +102,7 @@ class Chat {
   // put shows a bubble, new or changed.
   put(b) {
     const atEnd = this.behind || this.list.scrollHeight - this.list.scrollTop - this.list.clientHeight < 80;
-    const li = this.items.get(b.key)?.li ?? this.waiting.get(b.post) ?? make('li', 'row');
+    const li = this.items.get(b.key)?.li ?? this.waiting.get(b.post)?.li ?? make('li', 'row');
     const fresh = !this.items.has(b.key);
     this.waiting.delete(b.post);
     this.items.set(b.key, { data: b, li });
@@ -120,6 +110,7 @@ class Chat {
     li.dataset.key = b.key;
     if (fresh) this.place(li, Number(b.key));
     if (b.mine && (b.quote || this.name === 'stranger')) this.hint.hidden = true;
+    if (b.quote) this.redraw(b.quote.key); // it may be answered by this
     if (fresh && atEnd) this.toEnd();
     return fresh;
   }
@@ -138,6 +129,11 @@ class Chat {
     if (!this.list.contains(document.activeElement)) this.current($('.row:last-child .bubble', this.list));
   }
 
+  redraw(key) {
+    const item = this.items.get(key);
+    if (item) this.draw(item.li, item.data);
+  }
+
   draw(li, b) {
     const bubble = $('.bubble', li) ?? make('div', 'bubble');
     li.classList.toggle('mine', b.mine);
@@ -154,14 +150,37 @@ class Chat {
       b.mine ? unseen('You: ') : make('span', 'who', who, unseen(': ')),
       b.quote ? make('span', 'quoted', make('b', '', this.who(b.quote.who)), ' ', b.quote.text || 'a picture') : '',
       ...(b.pictures ?? []).map((p) => this.picture(p)),
-      make('span', 'text', b.deleted ? 'Deleted' : b.text ?? ''),
+      make('span', 'text', b.deleted ? 'Deleted' : split(b)[0]),
       this.foot(b),
     );
     const reactions = (b.reactions ?? []).map((r) => make('span', 'reaction', r.emoji, unseen(` from ${this.who(r.who)}`)));
     if (bubble.parentElement !== li) li.append(bubble); // once: what is moved loses the focus
-    while (bubble.nextSibling) bubble.nextSibling.remove();
+    const ask = this.ask(li, b);
+    for (const e of [...li.children]) if (e !== bubble && e !== ask) e.remove();
     if (reactions.length > 0) li.append(make('div', 'reactions', ...reactions));
     if (b.dropped) li.append(make('p', 'note', 'The gate kept this out: no agent heard of it, and nobody is told.'));
+  }
+
+  // ask returns what is below a bubble that asks something, made once: details
+  // that are open stay so.
+  ask(li, b) {
+    li.classList.toggle('asks', Boolean(b.asks));
+    if (!b.asks) return null;
+    let ask = $('.ask', li);
+    if (!ask) li.append(ask = newAsk(b, this.who(b.agent), (words) => this.answer(b.key, words)));
+    const sending = [...this.items.values(), ...this.waiting.values()].some(({ data }) => data.quote?.key === b.key && data.mine && !data.ticks);
+    showAnswer(ask, b.asks, sending);
+    return ask;
+  }
+
+  // answer posts what a button stands for, as if it had been typed. The button
+  // is off then: the focus goes to what was answered.
+  answer(key, words) {
+    this.wait(outbox.add({ chat: this.name, kind: 'text', text: words, quote: key }));
+    this.redraw(key);
+    const bubble = $('.bubble', this.items.get(key).li);
+    this.current(bubble);
+    bubble.focus({ preventScroll: true });
   }
 
   picture(p) {
@@ -183,8 +202,9 @@ class Chat {
   // wait shows a post that is on its way.
   wait(post, pictures) {
     const li = make('li', 'row');
-    this.draw(li, { mine: true, text: post.text, quote: this.quoteOf(post.quote), pictures });
-    this.waiting.set(post.id, li);
+    const data = { mine: true, text: post.text, quote: this.quoteOf(post.quote), pictures };
+    this.draw(li, data);
+    this.waiting.set(post.id, { data, li });
     this.list.append(li);
     this.current($('.bubble', li));
     this.toEnd();
@@ -192,12 +212,13 @@ class Chat {
 
   quoteOf(key) {
     const b = this.items.get(key)?.data;
-    return b && { who: b.mine ? this.name : b.agent, text: b.text };
+    return b && { key, who: b.mine ? this.name : b.agent, text: b.text };
   }
 
   refused(post, error) {
-    this.waiting.get(post.id)?.remove();
+    this.waiting.get(post.id)?.li.remove();
     this.waiting.delete(post.id);
+    this.redraw(post.quote);
     this.composer.complain(`Not sent: ${error}`, post);
   }
 
@@ -575,8 +596,9 @@ const hub = {
     if (back) setTimeout(() => { if (this.state === 'back') this.set('up'); }, 6000);
   },
 
-  change({ bubble, received, agents: list }) {
+  change({ bubble, asked, received, agents: list }) {
     if (list) showAgents(list);
+    if (asked) chats[asked.chat].put(asked);
     if (bubble && chats[bubble.chat].put(bubble) && !bubble.mine) announce(`${bubble.agent || 'Aldis'}: ${bubble.text}`);
     if (received && agent(received.agent).put(received)) announce(`${received.agent} received a message, ${received.meta.route_status ?? ''}`);
   },
