@@ -11,11 +11,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aldis/internal/config"
+	"aldis/internal/hub"
 	"aldis/internal/mcp"
 	"aldis/internal/relay"
 	"aldis/internal/route"
 	"aldis/internal/store"
 )
+
+// onlyAgent is what the agent of a channel goes by in there.
+const onlyAgent hub.AgentID = "channel"
 
 // endFor is how long a channel may take to end once its agent has gone.
 const endFor = 5 * time.Second
@@ -61,7 +65,7 @@ func (c *channelCmd) Run(ctx context.Context, e env) error {
 	} {
 		parts.Go(run)
 	}
-	err = mcp.ServeStdio(ctx, table, r, version(), io.NopCloser(e.stdin), e.stdout)
+	err = mcp.ServeStdio(ctx, table, r, version(), onlyAgent, io.NopCloser(e.stdin), e.stdout)
 	stop()
 	ended := make(chan error, 1)
 	go func() { ended <- errors.Join(parts.Wait(), record.Close()) }()

@@ -145,7 +145,7 @@ func startStdio(t testing.TB, in io.ReadCloser, out io.Writer) *stdioHub {
 	}
 	s := &stdioHub{h, make(chan error, 1)}
 	h.run(func(ctx context.Context) error {
-		s.done <- mcp.ServeStdio(ctx, h.table, h.relay, "0.test", in, out)
+		s.done <- mcp.ServeStdio(ctx, h.table, h.relay, "0.test", "channel", in, out)
 		return nil
 	})
 	return s

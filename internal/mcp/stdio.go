@@ -19,11 +19,12 @@ import (
 
 // ServeStdio serves one agent on in and out (MCP's stdio transport), as the
 // only session of t, until in or ctx ends. It is told nothing of routes: there
-// is nobody else. t must run.
-func ServeStdio(ctx context.Context, t *Table, v Verbs, version string, in io.ReadCloser, out io.Writer) error {
+// is nobody else. What is sent to name, which the agent is never told, reaches
+// it. t must run.
+func ServeStdio(ctx context.Context, t *Table, v Verbs, version string, name hub.AgentID, in io.ReadCloser, out io.Writer) error {
 	t.view.routes = false
 	id := hub.SessionID(rand.Text())
-	s, err := t.create(ctx, hub.SavedSession{ID: id, Agent: hub.AgentID(id), Subject: "main", Version: versions[0]})
+	s, err := t.create(ctx, hub.SavedSession{ID: id, Agent: name, Named: true, Subject: "main", Version: versions[0]})
 	if err != nil {
 		return err
 	}
