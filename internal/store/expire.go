@@ -13,8 +13,9 @@ import (
 const expireStep = 200
 
 // Expire implements [hub.Record]. It also lets go of sessions that were
-// unused for 7 days, and, where the record is in memory, of messages that are
-// older than an inbox keeps them.
+// unused for 7 days, of keys after 24 h, of prompts that nobody waits for after
+// 30 days, and, where the record is in memory, of messages that are older than
+// an inbox keeps them.
 func (s *Store) Expire(ctx context.Context, held, inbox time.Time) (ended int, err error) {
 	if ended, err = s.expireHeld(ctx, micros(held)); err != nil {
 		return ended, err
@@ -136,8 +137,39 @@ func (tx *txn) cut(id string, keep Keep) error {
 	return err
 }
 
+// How long is remembered what has no other end.
+const (
+	onceFor   = 24 * time.Hour      // keys, and calls that came with one
+	promptFor = 30 * 24 * time.Hour // what was asked and answered
+)
+
+// forgetKeys lets go of what is to happen once: the same key may be used again.
+func (s *Store) forgetKeys(ctx context.Context) error {
+	once, asked := micros(s.opts.Now().Add(-onceFor)), micros(s.opts.Now().Add(-promptFor))
+	return s.change(ctx, func(tx *txn) error {
+		for _, old := range []struct {
+			query string
+			at    int64
+		}{
+			{"DELETE FROM seen WHERE at < $1", once},
+			{"DELETE FROM calls WHERE begun < $1", once},
+			// BETWEEN, because with one bound SQLite takes the index of all keys.
+			{"UPDATE messages SET dedup = NULL WHERE dedup >= 'call|' AND dedup < 'call}' AND ts BETWEEN 0 AND $1", once},
+			{"DELETE FROM prompts WHERE opened < $1 AND NOT pending", asked},
+		} {
+			if _, err := tx.exec(old.query, old.at); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // forget deletes what is of no use any more.
 func (s *Store) forget(ctx context.Context, before int64) error {
+	if err := s.forgetKeys(ctx); err != nil {
+		return err
+	}
 	return s.change(ctx, func(tx *txn) error {
 		if _, err := tx.exec("DELETE FROM sessions WHERE used < $1", s.oldest()); err != nil {
 			return err

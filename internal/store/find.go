@@ -134,7 +134,7 @@ func (s *Store) Owed(ctx context.Context) ([]hub.AgentID, error) {
 func (s *Store) Known(ctx context.Context, agent hub.AgentID) (bool, error) {
 	return read(ctx, s, func(ctx context.Context, q querier) (bool, error) {
 		known, _, err := one(ctx, q, column[bool], `SELECT EXISTS (SELECT 1 FROM sessions WHERE agent = $1 AND named)
-			OR EXISTS (SELECT 1 FROM tokens WHERE agent = $1)`, string(agent))
+			OR EXISTS (SELECT 1 FROM tokens WHERE agent = $1) OR EXISTS (SELECT 1 FROM hooks WHERE agent = $1)`, string(agent))
 		return known, err
 	})
 }
@@ -143,7 +143,7 @@ func (s *Store) Known(ctx context.Context, agent hub.AgentID) (bool, error) {
 func (s *Store) Agents(ctx context.Context) (int, error) {
 	return read(ctx, s, func(ctx context.Context, q querier) (int, error) {
 		n, _, err := one(ctx, q, column[int], `SELECT count(*) FROM
-			(SELECT agent FROM sessions WHERE named UNION SELECT agent FROM tokens) AS known`)
+			(SELECT agent FROM sessions WHERE named UNION SELECT agent FROM tokens UNION SELECT agent FROM hooks) AS known`)
 		return n, err
 	})
 }
