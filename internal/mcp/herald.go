@@ -21,6 +21,10 @@ func (t *Table) tell(line func(*slog.Logger)) {
 	nudge(t.wake)
 }
 
+// later leaves a call to herald that must not be made while t.mu is held, as it
+// is now.
+func (t *Table) later(f func()) { t.dones = append(t.dones, f); nudge(t.wake) }
+
 // save and change leave work for herald. t.mu is held.
 func (t *Table) save(s *session) { t.unsaved[s] = struct{}{}; nudge(t.wake) }
 func (t *Table) change(b *box)   { t.changed[b] = struct{}{}; nudge(t.wake) }
@@ -42,7 +46,7 @@ func (t *Table) herald(ctx context.Context) {
 	}
 }
 
-// flush logs what there is to tell, and saves the sessions whose row has changed.
+// flush logs and calls what there is to tell, and saves the sessions whose row has changed.
 func (t *Table) flush(ctx context.Context) {
 	t.mu.Lock()
 	rows := make(map[*session]hub.SavedSession, len(t.unsaved))
@@ -51,11 +55,14 @@ func (t *Table) flush(ctx context.Context) {
 		s.kept = s.saved.Used
 	}
 	clear(t.unsaved)
-	lines := t.news
-	t.news = nil
+	lines, dones := t.news, t.dones
+	t.news, t.dones = nil, nil
 	t.mu.Unlock()
 	for _, line := range lines {
 		line(t.Log)
+	}
+	for _, done := range dones {
+		done()
 	}
 	var each errgroup.Group
 	each.SetLimit(64) // together, so that the record can group them

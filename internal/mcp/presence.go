@@ -127,6 +127,9 @@ func (t *Table) setState(s *session, to state) {
 		s.saved.Present = to.present()
 		t.save(s)
 	}
+	if to == gone {
+		t.bequeath(s)
+	}
 	t.passSeat(s.box)
 	t.change(s.box)
 }

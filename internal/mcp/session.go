@@ -56,13 +56,14 @@ type session struct {
 	kept   time.Time // the saved.Used that is written down
 	closed bool      // by DELETE, or its token's end
 
-	mu     sync.Mutex
-	stream *stream // nil: none
-	cursor hub.Seq // handed over up to here
-	queue  []*event
-	queued int                                // bytes in queue
-	handed []hub.MessageID                    // by inbox, the last ones: the record may not know yet
-	cancel map[string]context.CancelCauseFunc // running calls by the client's request id
+	mu       sync.Mutex
+	stream   *stream // nil: none
+	cursor   hub.Seq // handed over up to here
+	queue    []*event
+	queued   int                                // bytes in queue
+	verdicts []*verdict                         // that it was not proved to have, oldest first
+	handed   []hub.MessageID                    // by inbox, the last ones: the record may not know yet
+	cancel   map[string]context.CancelCauseFunc // running calls by the client's request id
 }
 
 // An event is an offer, made ready once for all who get it.
@@ -133,6 +134,11 @@ func (s *session) sentAs(was hub.Seq) bool {
 func (s *session) next(st *stream, max int) (batch []*event, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.stream == st {
+		if batch = s.unsaid(st); len(batch) > 0 {
+			return batch, true
+		}
+	}
 	n, size := 0, 0
 	for s.stream == st && n < len(s.queue) && (n == 0 || size < max) {
 		size += len(s.queue[n].line)

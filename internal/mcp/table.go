@@ -45,6 +45,7 @@ type Table struct {
 	unsaved   map[*session]struct{}
 	changed   map[*box]struct{}    // whose presence may have changed since it was told
 	news      []func(*slog.Logger) // lines for the log
+	dones     []func()             // that settle verdicts
 	closing   bool
 }
 
@@ -274,6 +275,7 @@ func (t *Table) drop(s *session) {
 	if len(b.sessions) == 0 && !b.told && !b.missed {
 		delete(t.boxes, b.agent)
 	}
+	t.bequeath(s)
 }
 
 // get returns the session with that id, from memory or from the record.
@@ -302,6 +304,7 @@ func (t *Table) get(ctx context.Context, id hub.SessionID) (*session, error) {
 // create makes a session for a client that has initialized.
 func (t *Table) create(ctx context.Context, sv hub.SavedSession) (*session, error) {
 	sv.Used = t.Now()
+	sv.Begun = sv.Used.Truncate(time.Microsecond) // as it is read back from the record
 	t.mu.Lock()
 	sv.Birth = t.delivered
 	b := t.box(sv.Agent)
