@@ -8,12 +8,20 @@ import (
 	"aldis/internal/hub"
 )
 
-// verdict is the grammar of seed channels-reference.md, section Permission
-// Relay: yes or no, and five letters a–z without l.
-var verdict = regexp.MustCompile(`(?i)^\s*(y|yes|n|no)\s+([a-km-z]{5})\s*$`)
+// The grammar of seed channels-reference.md, section Permission Relay: yes or
+// no, and five letters a–z without l, any case. It is spelled out because the
+// seed's is of another language: there a blank is more than in ASCII (ECMAScript
+// 2023, 22.2.2.9, \s), and a long s or the sign for kelvin is no case of a letter.
+const (
+	blank = `[\s\v\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]`
+	word  = `([yY][eE][sS]|[yY]|[nN][oO]|[nN])`
+)
 
-// bare is a verdict that names no prompt: it counts only where it quotes one.
-var bare = regexp.MustCompile(`(?i)^\s*(y|yes|n|no)\s*$`)
+var (
+	verdict = regexp.MustCompile(`^` + blank + `*` + word + blank + `+([a-km-zA-KM-Z]{5})` + blank + `*$`)
+	// bare is a verdict that names no prompt: it counts only where it quotes one.
+	bare = regexp.MustCompile(`^` + blank + `*` + word + blank + `*$`)
+)
 
 // number answers a question by the number of a choice.
 var number = regexp.MustCompile(`^\s*([1-9][0-9]?)\s*$`)
@@ -52,11 +60,11 @@ func parseBare(m hub.Message) (allow, ok bool) {
 	case "👎":
 		return false, true
 	}
-	word := bare.FindStringSubmatch(m.Text)
-	if m.Kind != hub.Text || word == nil {
+	found := bare.FindStringSubmatch(m.Text)
+	if m.Kind != hub.Text || found == nil {
 		return false, false
 	}
-	return isYes(word[1]), true
+	return isYes(found[1]), true
 }
 
 // thumb takes off an emoji what only says how it looks: a tone of skin, and

@@ -37,10 +37,10 @@ func Text(p hub.Prompt, name, description, preview string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s asks to use %s\n", mark, line(name, maxName), line(p.Tool, maxName))
 	if description = harmless(description, maxDescription); description != "" {
-		fmt.Fprintf(&b, "%s\n", description)
+		fmt.Fprintf(&b, "%s\n", barred(description))
 	}
 	if preview = harmless(readable(preview), maxPreview); preview != "" {
-		fmt.Fprintf(&b, "\n%s\n", preview)
+		fmt.Fprintf(&b, "%s\n", barred(preview))
 	}
 	fmt.Fprintf(&b, "\nAnswer “yes %s” or “no %[1]s”, or reply to this with yes or no, or react 👍 or 👎. Open for %s.", p.Code, spell(p.Expires.Sub(p.Opened)))
 	return b.String()
@@ -72,6 +72,10 @@ func Question(p hub.Prompt, name, question string) (string, error) {
 	return b.String(), nil
 }
 
+// barred draws a bar beside an agent's words, or they could go on with an answer
+// of their own choice.
+func barred(s string) string { return "│ " + strings.ReplaceAll(s, "\n", "\n│ ") }
+
 // line is harmless on one line.
 func line(s string, max int) string {
 	return strings.Join(strings.Fields(harmless(s, max)), " ")
@@ -81,7 +85,7 @@ func line(s string, max int) string {
 // them: nothing in them is hidden or turned around, they do not look like a
 // request of ours, and secrets are masked.
 func harmless(s string, max int) string {
-	s = maskSecrets(Unmark(visible(strings.ToValidUTF8(s, "\uFFFD"))))
+	s = maskSecrets(Unmark(visible(hub.Clip(s, 4*max))))
 	s = strings.TrimSpace(s)
 	if len(s) > max {
 		return hub.Clip(s, max-len("…")) + "…"
@@ -125,14 +129,26 @@ func maskSecrets(s string) string {
 	return named.ReplaceAllString(secrets.ReplaceAllString(s, "[secret]"), "${1}[secret]")
 }
 
+// ends are what may be missing of JSON that was cut off. What is cut within a
+// text says so.
+var ends = []string{"", `…"}`, `…"]}`, `…"}}`, "}", "]}", "}}", `":""}`, `""}`, "null}"}
+
+// halfEscape is an escape that was cut off.
+var halfEscape = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{0,3})?$`)
+
 // readable spells the preview of a tool's input, which is JSON and may be cut
 // off anywhere, as lines of "name: value". What can't be read stays as it is.
 func readable(preview string) string {
 	var fields map[string]json.RawMessage
-	for _, end := range []string{"", "}", `"}`, `…"}`, "]}", `"]}`, "}}", `"}}`, `":""}`, `null}`} {
+	cut := false
+	for i, end := range ends {
+		if cut = i > 0; cut {
+			preview = halfEscape.ReplaceAllString(preview, "")
+		}
 		if json.Unmarshal([]byte(preview+end), &fields) == nil {
 			break
 		}
+		fields = nil
 	}
 	if len(fields) == 0 {
 		return preview
@@ -144,6 +160,9 @@ func readable(preview string) string {
 			value = string(fields[name])
 		}
 		fmt.Fprintf(&b, "%s: %s\n", name, value)
+	}
+	if cut {
+		b.WriteString("…")
 	}
 	return b.String()
 }
