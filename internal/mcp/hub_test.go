@@ -41,7 +41,6 @@ type testHub struct {
 	store    *store.Store
 	relay    *relay.Relay
 	presence *presence
-	notes    *notes
 	platform *hubtest.Platform
 	url      string
 	dial     func(context.Context) (net.Conn, error)
@@ -78,8 +77,7 @@ func startHub(t testing.TB, s setup) *testHub {
 	if s.wrap != nil {
 		h.relay.Record = s.wrap(record)
 	}
-	h.relay.Gate.Trust("signal", operator)
-	h.relay.Gate.Open("signal", operator)
+	admit(h.relay)
 	h.presence = &presence{relay: h.relay}
 	h.table.Mail, h.table.Store, h.table.Presence, h.table.Log = record, record, h.presence, log
 	if err := h.table.Restore(ctx); err != nil {
@@ -88,14 +86,23 @@ func startHub(t testing.TB, s setup) *testHub {
 	if err := h.relay.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	h.notes = &notes{Relay: h.relay}
-	server := mcp.NewServer(h.table, h.notes, "0.test")
+	server := mcp.NewServer(h.table, h.relay, "0.test")
 	server.Limit = s.limit
 	tokens := auth.Tokens{Shared: []string{sharedToken}, Agents: agentTokens}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", tokens.Require(httpd.Handle(log, server.ServeHTTP), auth.Shared, auth.Agent))
 	h.run(h.serveHTTP(mux, log, s.inPipes))
 	return h
+}
+
+// admit lets the operator of r in, who may also give verdicts.
+func admit(r *relay.Relay) {
+	r.Gate.Operate("signal", operator)
+	r.Gate.Approve("signal", operator)
+	r.Gate.Open("signal", operator)
+	r.PermissionTimeout = 10 * time.Minute
+	n := 0
+	r.NewCode = func() string { n++; return fmt.Sprintf("zzzz%c", 'a'+n) }
 }
 
 func agentTokens(hash [32]byte) (hub.AgentID, bool) {
@@ -329,26 +336,6 @@ func (p *presence) Orphaned(ctx context.Context, agent hub.AgentID, last hub.Seq
 
 func (p *presence) Settled(s hub.Settlement)                        { p.relay.Settled(s) }
 func (p *presence) Handed(ctx context.Context, ss []hub.Settlement) { p.relay.Handed(ctx, ss) }
-
-// notes is the relay, and remembers what it was to note.
-type notes struct {
-	*relay.Relay
-	mu   sync.Mutex
-	list []hub.Message
-}
-
-func (n *notes) Note(ctx context.Context, m hub.Message) error {
-	n.mu.Lock()
-	n.list = append(n.list, m)
-	n.mu.Unlock()
-	return n.Relay.Note(ctx, m)
-}
-
-func (n *notes) taken() []hub.Message {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.list
-}
 
 // A pipeListener accepts connections that are pipes: their ends wait in
 // virtual time.

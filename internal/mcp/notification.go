@@ -36,25 +36,45 @@ func (s *Server) notification(ctx context.Context, ss *session, req *jsonrpc.Req
 	}
 }
 
-// permission records an agent's request for permission. The dialog in its
-// terminal decides.
+// The bounds, in bytes, of what a request for permission says.
+const (
+	requestMax = 128 // an id that is longer could not be given back whole
+	toolMax    = 100
+	wordsMax   = 2 << 10
+)
+
+// permission passes an agent's request for permission on. A session that has
+// lost its name to another may not ask under it.
 func (t *Table) permission(ctx context.Context, v Verbs, s *session, params json.RawMessage) {
-	var p struct {
-		RequestID    string `json:"request_id"`
-		ToolName     string `json:"tool_name"`
-		Description  string `json:"description"`
-		InputPreview string `json:"input_preview"`
-	}
-	if err := json.Unmarshal(params, &p); err != nil {
-		t.Log.Debug("permission request cannot be read", "session", s.saved.ID)
+	p, description, preview, ok := parsePermission(params)
+	t.mu.Lock()
+	evicted := s.evicted()
+	t.mu.Unlock()
+	if !ok || evicted {
+		t.Log.Debug("permission request ignored", "session", s.saved.ID)
 		return
 	}
-	clip := func(s string) string { return hub.Clip(hub.StripControl(s), hub.MetaValueBytes) }
-	err := v.Note(ctx, hub.Message{
-		Via: hub.ViaPrompt, Kind: hub.Text, Agent: s.saved.Agent, Subject: s.saved.Subject, Text: clip(p.Description),
-		Meta: map[string]string{"request_id": clip(p.RequestID), "tool_name": clip(p.ToolName), "input_preview": clip(p.InputPreview)},
-	})
-	if err != nil {
-		t.Log.Error("record permission request", "session", s.saved.ID, "err", err)
+	p.Agent, p.Subject, p.Session, p.Begun = s.saved.Agent, s.saved.Subject, s.saved.ID, s.saved.Begun
+	v.Permission(ctx, p, description, preview)
+}
+
+// parsePermission reads the params of a permission_request. Only the id must be
+// there: what is missing or no string is left empty.
+func parsePermission(params json.RawMessage) (p hub.Prompt, description, preview string, ok bool) {
+	var in struct {
+		Request     any `json:"request_id"`
+		Tool        any `json:"tool_name"`
+		Description any `json:"description"`
+		Preview     any `json:"input_preview"`
 	}
+	if json.Unmarshal(params, &in) != nil {
+		return p, "", "", false
+	}
+	words := func(v any, max int) string {
+		s, _ := v.(string)
+		return hub.Clip(hub.StripControl(s), max)
+	}
+	p.Request, _ = in.Request.(string)
+	p.Tool = words(in.Tool, toolMax)
+	return p, words(in.Description, wordsMax), words(in.Preview, wordsMax), p.Request != "" && len(p.Request) <= requestMax
 }

@@ -137,8 +137,7 @@ func startStdio(t testing.TB, in io.ReadCloser, out io.Writer) *stdioHub {
 		HoldFor: 24 * time.Hour, Log: log, Now: time.Now,
 		NewID: func() hub.MessageID { n++; return hub.MessageID(fmt.Sprint("id-", n)) },
 	}
-	h.relay.Gate.Trust("signal", operator)
-	h.relay.Gate.Open("signal", operator)
+	admit(h.relay)
 	h.table.Mail, h.table.Store, h.table.Presence, h.table.Log = record, record, h.relay, log
 	if err := h.relay.Start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -30,8 +30,10 @@ type Verbs interface {
 	// that were never offered to it.
 	Acknowledge(ctx context.Context, agent hub.AgentID, ids []hub.MessageID) (unknown []hub.MessageID, err error)
 
-	// Note records m, which is for nobody in particular.
-	Note(ctx context.Context, m hub.Message) error
+	// Permission has the request of a session for permission shown to a person.
+	// p has Agent, Subject, Session, Begun, Request and Tool; description and
+	// preview are the agent's words. It does not wait for a platform.
+	Permission(ctx context.Context, p hub.Prompt, description, preview string)
 }
 
 // tools serve the agents' calls.

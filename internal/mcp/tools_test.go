@@ -216,30 +216,6 @@ func TestSendMessageNeedsAName(t *testing.T) {
 	}
 }
 
-func TestPermissionRequestIsRecorded(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *testHub) {
-		c := h.mailbox("alice")
-		s := c.Open("")
-		pass(0)
-		params := map[string]any{"request_id": "abcde", "tool_name": "Bash", "description": "List files", "input_preview": "ls\x00 -l"}
-		if status := c.Notify("notifications/claude/channel/permission_request", params); status != 202 {
-			t.Errorf("permission_request: %d", status)
-		}
-		if status := c.Notify("notifications/claude/channel/permission_request", []int{1}); status != 202 {
-			t.Errorf("one that cannot be read: %d", status)
-		}
-		pass(2 * time.Second)
-		wantPushes(t, "alice", s)
-		want := []hub.Message{{
-			Via: hub.ViaPrompt, Kind: hub.Text, Agent: "alice", Subject: "main", Text: "List files",
-			Meta: map[string]string{"request_id": "abcde", "tool_name": "Bash", "input_preview": "ls -l"},
-		}}
-		if d := cmp.Diff(want, h.notes.taken()); d != "" {
-			t.Errorf("recorded (-want +got):\n%s", d)
-		}
-	})
-}
-
 func TestRevokedTokenEndsItsSessionsAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *testHub) {
 		c := h.client()
