@@ -106,7 +106,7 @@ func (d *demoRun) command() *exec.Cmd {
 }
 
 // agent is a sample agent that shows the phone's page what it is handed.
-func (d *demoRun) agent(name, first string, rule func(demo.Event) []string) *demo.Agent {
+func (d *demoRun) agent(name, first string, rule func(demo.Event) demo.Reply) *demo.Agent {
 	return &demo.Agent{Name: name, Hub: d.url(), Token: d.token, First: first, Rule: rule, Log: d.log, Heard: shower(d.url(), d.token, name)}
 }
 

@@ -8,10 +8,10 @@ package demo
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -26,6 +26,7 @@ const (
 	seenMost    = 10_000           // ids that are remembered, so that none is acted on twice
 	joinEvery   = time.Second      // between attempts to join the hub
 	callFor     = 30 * time.Second // how long a call is tried again while the hub is away
+	askedMost   = 100              // requests for permission that are remembered
 	eventsQueue = 1024             // events that wait for an agent, and for its answer; past them it stops reading its stream, and the hub keeps them
 )
 
@@ -33,6 +34,34 @@ const (
 type Event struct {
 	Content string            `json:"content"`
 	Meta    map[string]string `json:"meta"`
+
+	Verdict *Verdict `json:"-"` // on what the event has made the agent ask for; nil: the event itself
+}
+
+// A Verdict is a person's answer to a request for permission: params of
+// notifications/claude/channel/permission.
+type Verdict struct {
+	Request  string `json:"request_id"`
+	Behavior string `json:"behavior"` // "allow" or "deny"
+}
+
+// A Reply is what an agent does about an event, one after the other.
+type Reply struct {
+	Say    []string
+	Ask    *Question
+	Permit *Permit // the verdict comes as the same event once more
+}
+
+// A Question is for a person. The answer comes as an event.
+type Question struct {
+	Text    string
+	Choices []string
+}
+
+// A Permit is a request for permission to use a tool.
+type Permit struct {
+	Tool, Description string
+	Input             string // of the tool: JSON
 }
 
 // An Agent is a sample agent: it joins a hub, says its first words once, and
@@ -43,7 +72,7 @@ type Agent struct {
 	Hub   string // the hub's address, like http://127.0.0.1:8765
 	Token string
 	First string                       // what it writes to the operator at first; empty: nothing
-	Rule  func(Event) []string         // what it answers; nil: nothing
+	Rule  func(Event) Reply            // what it does about an event; nil: nothing
 	Heard func(context.Context, Event) // is told of each event; nil: nobody is
 	Pause func(ctx context.Context)    // before it answers, as if it worked; nil: a second
 	Log   *slog.Logger
@@ -51,13 +80,14 @@ type Agent struct {
 	// owned by Run
 	greeted bool
 	seen    map[string]bool
-	work    chan Event // heard and not answered yet, whatever session it came on
+	work    chan Event       // heard and not answered yet, whatever session it came on
+	asked   map[string]Event // what made it ask for permission, by the request that is open
 }
 
 // Run keeps the agent on the hub until ctx is done, then leaves it.
 func (a *Agent) Run(ctx context.Context) error {
 	if a.seen == nil {
-		a.seen, a.work = make(map[string]bool), make(chan Event, eventsQueue)
+		a.seen, a.work, a.asked = make(map[string]bool), make(chan Event, eventsQueue), make(map[string]Event)
 	}
 	for ctx.Err() == nil {
 		if err := a.session(ctx); err != nil && ctx.Err() == nil {
@@ -113,16 +143,12 @@ func (a *Agent) listen(ctx context.Context, events <-chan Event) {
 			return
 		case e = <-events:
 		}
-		if a.Heard != nil {
+		if e.Verdict == nil && a.Heard != nil {
 			a.Heard(ctx, e)
 		}
-		if a.seen[e.Meta["id"]] || a.Rule == nil {
+		if a.Rule == nil || e.Verdict == nil && a.repeated(e) {
 			continue
 		}
-		if len(a.seen) >= seenMost {
-			clear(a.seen) // what the hub hands over again, it does soon
-		}
-		a.seen[e.Meta["id"]] = true
 		select {
 		case <-ctx.Done():
 			return
@@ -131,19 +157,56 @@ func (a *Agent) listen(ctx context.Context, events <-chan Event) {
 	}
 }
 
-// answer says what the rule has to say to e.
+// repeated reports whether the event e was heard before.
+func (a *Agent) repeated(e Event) bool {
+	id := e.Meta["id"]
+	if a.seen[id] {
+		return true
+	}
+	if len(a.seen) >= seenMost {
+		clear(a.seen) // what the hub hands over again, it does soon
+	}
+	a.seen[id] = true
+	return false
+}
+
+// answer does what the rule has to do about e.
 func (a *Agent) answer(ctx context.Context, session *mcp.ClientSession, e Event) error {
-	for _, text := range a.Rule(e) {
-		if a.Pause != nil {
-			a.Pause(ctx)
-		} else {
-			pause(ctx, time.Second)
+	if v := e.Verdict; v != nil {
+		asked, open := a.asked[v.Request]
+		if !open {
+			return nil // it was told before
 		}
+		delete(a.asked, v.Request)
+		e, e.Verdict = asked, v
+	}
+	r := a.Rule(e)
+	for _, text := range r.Say {
+		a.dawdle(ctx)
 		if err := a.say(ctx, session, e, text); err != nil {
 			return err
 		}
 	}
+	if r.Ask != nil {
+		a.dawdle(ctx)
+		if err := a.call(ctx, session, "ask", map[string]any{"question": r.Ask.Text, "choices": r.Ask.Choices}); err != nil {
+			return err
+		}
+	}
+	if r.Permit != nil {
+		a.dawdle(ctx)
+		return a.request(ctx, session, *r.Permit, e)
+	}
 	return nil
+}
+
+// dawdle takes the time that a model would.
+func (a *Agent) dawdle(ctx context.Context) {
+	if a.Pause != nil {
+		a.Pause(ctx)
+	} else {
+		pause(ctx, time.Second)
+	}
 }
 
 // say says text where e came from.
@@ -154,21 +217,79 @@ func (a *Agent) say(ctx context.Context, session *mcp.ClientSession, e Event, te
 	return a.call(ctx, session, "send_message", map[string]any{"target": e.Meta["from"], "content": text})
 }
 
-// call calls a tool, again while the hub is away. A tool that refuses is not
-// asked again.
+// call calls a tool. One that refuses is not asked again.
 func (a *Agent) call(ctx context.Context, session *mcp.ClientSession, tool string, args map[string]any) error {
+	return patiently(ctx, "call "+tool, func(ctx context.Context) error {
+		result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+		if err == nil && result.IsError {
+			a.Log.Warn("the hub refused a call", "agent", a.Name, "tool", tool)
+		}
+		return err
+	})
+}
+
+// request asks for permission because of e, as a client does by itself when its
+// model wants to use a tool.
+func (a *Agent) request(ctx context.Context, session *mcp.ClientSession, p Permit, e Event) error {
+	id := newRequest()
+	body, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "method": "notifications/claude/channel/permission_request",
+		"params": map[string]string{"request_id": id, "tool_name": p.Tool, "description": p.Description, "input_preview": p.Input},
+	})
+	if err != nil {
+		return err
+	}
+	if len(a.asked) >= askedMost {
+		clear(a.asked) // nobody has answered for long
+	}
+	a.asked[id] = e
+	return patiently(ctx, "ask for permission", func(ctx context.Context) error { return a.notify(ctx, session, body) })
+}
+
+// notify sends a notification that the SDK's client does not know, in its name.
+func (a *Agent) notify(ctx context.Context, session *mcp.ClientSession, body []byte) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.Hub+"/mcp", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Mcp-Session-Id", session.ID())
+	r.Header.Set("Mcp-Protocol-Version", session.InitializeResult().ProtocolVersion)
+	client := http.Client{Transport: &ear{name: a.Name, token: a.Token}}
+	resp, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusAccepted {
+		a.Log.Warn("the hub refused a notification", "agent", a.Name, "status", resp.StatusCode)
+	}
+	return resp.Body.Close()
+}
+
+// newRequest returns a name for a request for permission: five letters without
+// l, which looks like 1.
+func newRequest() string {
+	const letters = "abcdefghijkmnopqrstuvwxyz"
+	b := make([]byte, 5)
+	_, _ = rand.Read(b) // it never fails
+	for i := range b {
+		b[i] = letters[int(b[i])%len(letters)]
+	}
+	return string(b)
+}
+
+// patiently does f, again while the hub is away.
+func patiently(ctx context.Context, what string, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, callFor)
 	defer cancel()
 	for {
-		result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
-		if err == nil {
-			if result.IsError {
-				a.Log.Warn("the hub refused a call", "agent", a.Name, "tool", tool)
-			}
+		err := f(ctx)
+		switch {
+		case err == nil:
 			return nil
-		}
-		if ctx.Err() != nil || !away(err) {
-			return fmt.Errorf("call %s: %w", tool, err)
+		case ctx.Err() != nil || !away(err):
+			return fmt.Errorf("%s: %w", what, err)
 		}
 		pause(ctx, joinEvery)
 	}
@@ -181,67 +302,6 @@ func away(err error) bool {
 	_, unreached := errors.AsType[*url.Error](err)
 	_, answered := errors.AsType[*jsonrpc.Error](err)
 	return unreached || !answered && !errors.Is(err, mcp.ErrConnectionClosed)
-}
-
-// An ear sets an agent's headers on each request, and listens in on its push
-// stream: the SDK's client has no place for notifications that it does not know.
-type ear struct {
-	name, token string
-	events      chan<- Event
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (e *ear) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("X-Signal-Agent-Id", e.name)
-	r.Header.Set("Authorization", "Bearer "+e.token)
-	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err == nil && r.Method == http.MethodGet && resp.StatusCode == http.StatusOK {
-		resp.Body = heard{io.TeeReader(resp.Body, &listener{ctx: r.Context(), events: e.events}), resp.Body}
-	}
-	return resp, err
-}
-
-// heard is a body that was listened in on.
-type heard struct {
-	io.Reader
-	io.Closer
-}
-
-// A listener takes channel events out of a stream of server-sent events.
-type listener struct {
-	ctx    context.Context
-	events chan<- Event
-	line   []byte // the part of it that has come
-}
-
-// Write takes in what was read from the stream.
-func (l *listener) Write(b []byte) (int, error) {
-	for rest := b; len(rest) > 0; {
-		line, after, whole := bytes.Cut(rest, []byte("\n"))
-		l.line, rest = append(l.line, line...), after
-		if !whole {
-			break
-		}
-		l.take(l.line)
-		l.line = l.line[:0]
-	}
-	return len(b), nil
-}
-
-func (l *listener) take(line []byte) {
-	data, ok := bytes.CutPrefix(line, []byte("data: "))
-	var n struct {
-		Method string `json:"method"`
-		Params Event  `json:"params"`
-	}
-	if !ok || json.Unmarshal(data, &n) != nil || n.Method != "notifications/claude/channel" {
-		return
-	}
-	select {
-	case l.events <- n.Params:
-	case <-l.ctx.Done():
-	}
 }
 
 func pause(ctx context.Context, d time.Duration) {

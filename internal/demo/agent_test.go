@@ -49,12 +49,16 @@ func startHub(t *testing.T) *testHub {
 	h.relay = &relay.Relay{
 		Gate: &gate.Gate{}, Routes: &route.Table{TTL: time.Hour, Max: 100, Now: time.Now},
 		Sessions: table, Record: record, Platforms: []hub.Platform{h.platform}, Operator: hub.Ref{Platform: "web", Chat: operator},
-		Labels: relay.LabelNever, HoldFor: time.Hour, Log: discard, Now: time.Now,
+		Labels: relay.LabelNever, HoldFor: time.Hour, PermissionTimeout: time.Hour, NewCode: newRequest, Log: discard, Now: time.Now,
 		NewID: func() hub.MessageID { return hub.MessageID(uuid.Must(uuid.NewV7()).String()) },
 	}
-	h.relay.Gate.Trust("web", operator)
+	h.relay.Gate.Operate("web", operator)
+	h.relay.Gate.Approve("web", operator)
 	h.relay.Gate.Open("web", operator)
 	table.Mail, table.Store, table.Presence, table.Log = record, record, h.relay, discard
+	if err := h.relay.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	mux := http.NewServeMux()
 	tokens := auth.Tokens{Shared: []string{token}, Agents: func([32]byte) (hub.AgentID, bool) { return "", false }}
 	mux.Handle("/mcp", tokens.Require(httpd.Handle(discard, mcp.NewServer(table, h.relay, "test").ServeHTTP), auth.Shared))
@@ -95,20 +99,44 @@ func (h *testHub) answer(n int, text string) {
 	}
 }
 
-// awaitSent waits until the agents have sent that.
+// awaitSent waits until the agents have said that, and no more. What they ask
+// is another matter, and so is what the hub says.
 func (h *testHub) awaitSent(want ...string) {
 	h.t.Helper()
 	var got []string
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	h.await(func(sent []hub.Message) bool {
 		got = nil
-		for _, m := range h.platform.Sent() {
-			got = append(got, string(m.Agent)+": "+m.Text)
+		for _, m := range sent {
+			if m.Agent != "" && m.Asks == nil {
+				got = append(got, string(m.Agent)+": "+m.Text)
+			}
 		}
-		if slices.Equal(got, want) {
+		return slices.Equal(got, want)
+	}, func() { h.t.Fatalf("sent %q, want %q", got, want) })
+}
+
+// awaitAsked waits until an agent asks something, and returns as which message
+// that was sent.
+func (h *testHub) awaitAsked() (n int, m hub.Message) {
+	h.t.Helper()
+	h.await(func(sent []hub.Message) bool {
+		i := slices.IndexFunc(sent, func(m hub.Message) bool { return m.Asks != nil })
+		if i >= 0 {
+			n, m = i+1, sent[i]
+		}
+		return i >= 0
+	}, func() { h.t.Fatal("nothing was asked") })
+	return n, m
+}
+
+func (h *testHub) await(ok func([]hub.Message) bool, fail func()) {
+	h.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if ok(h.platform.Sent()) {
 			return
 		}
 	}
-	h.t.Fatalf("sent %q, want %q", got, want)
+	fail()
 }
 
 // agent returns one that does not take its time.
@@ -142,6 +170,64 @@ func TestAgentGreetsOnceAndAnswers(t *testing.T) {
 	cast.Wait()
 }
 
+func TestDeployBotDoesWhatItIsPermittedTo(t *testing.T) {
+	for answer, want := range map[string][]string{
+		"yes": {"deploy-bot: Roll out?", "deploy-bot: Rolling out build 214 to production …", "deploy-bot: Done: 12 of 12 instances run build 214."},
+		"no":  {"deploy-bot: Roll out?", "deploy-bot: You denied the command, so I did not run it. Build 214 stays on staging."},
+	} {
+		t.Run(answer, func(t *testing.T) {
+			h := startHub(t)
+			a := h.agent("deploy-bot", "Roll out?")
+			a.Rule = DeployBot
+			ctx, stop := context.WithCancel(t.Context())
+			cast := NewCast(ctx, a)
+			cast.Switch("deploy-bot", true)
+			h.awaitSent("deploy-bot: Roll out?")
+			h.answer(1, "yes")
+			n, asked := h.awaitAsked()
+			if asked.Asks.Code == "" || !strings.Contains(asked.Text, "Bash") || !strings.Contains(asked.Text, "kubectl") {
+				t.Errorf("it asks %q", asked.Text)
+			}
+			h.answer(n, answer)
+			h.awaitSent(want...)
+			stop()
+			cast.Wait()
+		})
+	}
+}
+
+func TestLogWatcherAsksWhatToWatch(t *testing.T) {
+	h := startHub(t)
+	a := h.agent("crush-signal", "hello")
+	a.Rule = LogWatcher
+	ctx, stop := context.WithCancel(t.Context())
+	cast := NewCast(ctx, a)
+	cast.Switch("crush-signal", true)
+	h.awaitSent("crush-signal: hello")
+	h.answer(1, "watch a log")
+	n, asked := h.awaitAsked()
+	if diff := cmp.Diff(logs.Choices, asked.Asks.Choices); diff != "" {
+		t.Error(diff)
+	}
+	h.answer(n, "2")
+	h.awaitSent("crush-signal: hello", "crush-signal: I watch postgres from now on. You will hear of its errors.")
+	stop()
+	cast.Wait()
+}
+
+func TestAVerdictCountsOnce(t *testing.T) {
+	said := 0
+	a := &Agent{Rule: func(Event) Reply { said++; return Reply{} }, asked: map[string]Event{"abcde": {Content: "yes"}}}
+	for _, request := range []string{"abcde", "abcde", "fghij"} {
+		if err := a.answer(t.Context(), nil, Event{Verdict: &Verdict{request, "allow"}}); err != nil {
+			t.Error(err)
+		}
+	}
+	if said != 1 {
+		t.Errorf("it acts %d times, want once", said)
+	}
+}
+
 func TestAgentActsOnceOnWhatItHearsTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := 0
@@ -163,11 +249,12 @@ func TestAgentActsOnceOnWhatItHearsTwice(t *testing.T) {
 }
 
 // stream is what a hub writes to an agent: a first event without data, a
-// comment, an answer, and two channel events.
+// comment, an answer, two channel events and a verdict.
 const stream = "id: 1\ndata: \n\n: alive\n\n" +
 	"event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n" +
 	"event: message\nid: 2\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/claude/channel\",\"params\":{\"content\":\"one\",\"meta\":{\"id\":\"a\"}}}\n\n" +
-	"event: message\nid: 3\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/claude/channel\",\"params\":{\"content\":\"two\\nlines\"}}\n\n"
+	"event: message\nid: 3\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/claude/channel\",\"params\":{\"content\":\"two\\nlines\"}}\n\n" +
+	"event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/claude/channel/permission\",\"params\":{\"request_id\":\"abcde\",\"behavior\":\"deny\"}}\n\n"
 
 // overhear writes the stream in pieces of n bytes and returns what was heard.
 func overhear(stream string, n int) (heard []Event) {
@@ -184,7 +271,7 @@ func overhear(stream string, n int) (heard []Event) {
 }
 
 func TestListenerTakesChannelEventsOutOfAStream(t *testing.T) {
-	want := []Event{{Content: "one", Meta: map[string]string{"id": "a"}}, {Content: "two\nlines"}}
+	want := []Event{{Content: "one", Meta: map[string]string{"id": "a"}}, {Content: "two\nlines"}, {Verdict: &Verdict{"abcde", "deny"}}}
 	for _, n := range []int{1, 7, len(stream)} {
 		if diff := cmp.Diff(want, overhear(stream, n)); diff != "" {
 			t.Errorf("in pieces of %d bytes: %s", n, diff)

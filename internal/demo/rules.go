@@ -6,29 +6,42 @@ import (
 	"unicode"
 )
 
-// DeployBot asks whether to roll out, and does what it is told.
-func DeployBot(e Event) []string {
+// rollout is what a client asks before its model's command is run.
+var rollout = &Permit{
+	Tool: "Bash", Description: "Roll out build 214 to production",
+	Input: `{"command":"kubectl -n production set image deploy/web web=web:214"}`,
+}
+
+// DeployBot asks whether to roll out, and does what it is told. The command
+// that it needs is run with a person's permission alone.
+func DeployBot(e Event) Reply {
 	switch {
+	case e.Verdict != nil && e.Verdict.Behavior == "allow":
+		return say("Rolling out build 214 to production …", "Done: 12 of 12 instances run build 214.")
+	case e.Verdict != nil:
+		return say("You denied the command, so I did not run it. Build 214 stays on staging.")
 	case e.Meta["edited"] != "", e.Meta["deleted"] != "", e.Meta["reaction_removed"] != "":
-		return nil
+		return Reply{}
 	case e.Meta["route_status"] != "routed" && e.Meta["from"] == "":
-		return nil // it is not for us alone
+		return Reply{} // it is not for us alone
 	}
-	switch verdict(e) {
+	switch wish(e) {
 	case "yes":
-		return []string{"Rolling out build 214 to production …", "Done: 12 of 12 instances run build 214."}
+		return Reply{Permit: rollout}
 	case "no":
-		return []string{"All right. Build 214 stays on staging."}
+		return say("All right. Build 214 stays on staging.")
 	case "":
-		return []string{"I can roll out or hold. Answer yes or no, or react with 👍 or 👎."}
+		return say("I can roll out or hold. Answer yes or no, or react with 👍 or 👎.")
 	default:
-		return nil
+		return Reply{}
 	}
 }
 
-// verdict is "yes" or "no", by the first word or by a thumb; another emoji is
+func say(text ...string) Reply { return Reply{Say: text} }
+
+// wish is "yes" or "no", by the first word or by a thumb; another emoji is
 // itself, and empty means that it is neither.
-func verdict(e Event) string {
+func wish(e Event) string {
 	if r := e.Meta["reaction"]; r != "" {
 		switch {
 		case strings.HasPrefix(r, "👍"):
@@ -53,25 +66,33 @@ func verdict(e Event) string {
 	}
 }
 
+// logs are what LogWatcher can watch.
+var logs = &Question{"Which log shall I watch?", []string{"nginx", "postgres", "cache-2"}}
+
 // LogWatcher is the default agent: it gets what answers nobody, and what was
 // meant for an agent that is away.
-func LogWatcher(e Event) []string {
+func LogWatcher(e Event) Reply {
+	text := strings.ToLower(e.Content)
 	switch {
-	case e.Meta["edited"] != "", e.Meta["deleted"] != "", e.Meta["reaction"] != "":
-		return nil
+	case e.Meta["answer"] != "":
+		return say(fmt.Sprintf("I watch %s from now on. You will hear of its errors.", e.Meta["answer"]))
+	case e.Meta["edited"] != "", e.Meta["deleted"] != "", e.Meta["reaction"] != "", e.Meta["question"] != "":
+		return Reply{}
 	case e.Meta["route_status"] == "agent_offline":
-		return []string{fmt.Sprintf("%s is not connected. You answered its “%s”; I'll pass it on.", e.Meta["routed_agent"], e.Meta["in_reply_to_text"])}
-	case strings.Contains(strings.ToLower(e.Content), "error"):
-		return []string{"3 errors in the last hour, all of them timeouts of cache-2."}
+		return say(fmt.Sprintf("%s is not connected. You answered its “%s”; I'll pass it on.", e.Meta["routed_agent"], e.Meta["in_reply_to_text"]))
+	case strings.Contains(text, "error"):
+		return say("3 errors in the last hour, all of them timeouts of cache-2.")
+	case strings.Contains(text, "watch"):
+		return Reply{Ask: logs}
 	default:
-		return []string{"I watch the logs: all quiet. Ask me about errors. What answers no agent in particular comes to me."}
+		return say("All quiet in the logs. Ask me about errors, or to watch one. What answers no agent in particular comes to me.")
 	}
 }
 
 // Echo is the rule of an agent that somebody adds from another terminal.
-func Echo(e Event) []string {
+func Echo(e Event) Reply {
 	if e.Meta["edited"] != "" || e.Meta["deleted"] != "" || e.Meta["reaction"] != "" {
-		return nil
+		return Reply{}
 	}
-	return []string{"I got: " + e.Content}
+	return say("I got: " + e.Content)
 }
