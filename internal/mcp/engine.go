@@ -33,7 +33,35 @@ type engine struct {
 // A call is one request of a session on its way through the SDK.
 type call struct {
 	session *session
-	answer  []func() // to be called once the answer was written
+
+	mu    sync.Mutex
+	ended bool
+	hopes []func(written bool)
+}
+
+// afterwards has f called once, when the answer was written or can't be any
+// more: the client has gone, or has cancelled the call.
+func (c *call) afterwards(f func(written bool)) {
+	c.mu.Lock()
+	ended := c.ended
+	if !ended {
+		c.hopes = append(c.hopes, f)
+	}
+	c.mu.Unlock()
+	if ended {
+		f(false)
+	}
+}
+
+// end notes what became of the answer. Only the first word counts.
+func (c *call) end(written bool) {
+	c.mu.Lock()
+	fs := c.hopes
+	c.ended, c.hopes = true, nil
+	c.mu.Unlock()
+	for _, f := range fs {
+		f(written)
+	}
 }
 
 // callOf returns the call that a tool handler serves.

@@ -247,7 +247,8 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request, ss *session, re
 	if req.Method == "tools/call" {
 		defer s.Table.call(ss)()
 	}
-	c := &call{session: ss}
+	c, written := &call{session: ss}, false
+	defer func() { c.end(written) }()
 	resp, err := s.engine.do(ctx, ss.saved.Version, req, c)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -255,12 +256,7 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request, ss *session, re
 		}
 		return err
 	}
-	if s.answer(w, resp) != nil {
-		return nil // the client has gone: nothing was handed over
-	}
-	for _, f := range c.answer {
-		f()
-	}
+	written = s.answer(w, resp) == nil // else the client has gone
 	return nil
 }
 

@@ -73,7 +73,11 @@ func (x *tools) inbox(ctx context.Context, c *call, in inboxArgs) (string, error
 		answer.Events = append(answer.Events, ev)
 	}
 	answer.More = more
-	c.answer = append(c.answer, func() { x.table.handedByInbox(c.session, mail) })
+	c.afterwards(func(written bool) {
+		if written {
+			x.table.handedByInbox(c.session, mail)
+		}
+	})
 	b, err := json.Marshal(answer)
 	return string(b), err
 }

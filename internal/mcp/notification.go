@@ -16,23 +16,31 @@ const methodPermission = "notifications/claude/channel/permission_request"
 func (s *Server) notification(ctx context.Context, ss *session, req *jsonrpc.Request) {
 	switch req.Method {
 	case "notifications/cancelled":
-		var p struct {
-			RequestID any `json:"requestId"`
-		}
-		if json.Unmarshal(req.Params, &p) != nil {
-			return
-		}
-		if f, ok := p.RequestID.(float64); ok {
-			p.RequestID = int64(f)
-		}
 		ss.mu.Lock()
-		cancel := ss.cancel[fmt.Sprint(p.RequestID)]
+		cancel := ss.cancel[fmt.Sprint(cancelled(req.Params))]
 		ss.mu.Unlock()
 		if cancel != nil {
 			cancel(errCancelled)
 		}
 	case methodPermission:
 		s.Table.permission(ctx, s.Verbs, ss, req.Params)
+	}
+}
+
+// cancelled returns the id of the request that a notifications/cancelled is
+// about, as [jsonrpc.ID] has it; nil: none.
+func cancelled(params json.RawMessage) any {
+	var p struct {
+		RequestID any `json:"requestId"`
+	}
+	_ = json.Unmarshal(params, &p) // about nothing, then
+	switch id := p.RequestID.(type) {
+	case float64:
+		return int64(id)
+	case string:
+		return id
+	default:
+		return nil
 	}
 }
 
@@ -46,7 +54,8 @@ const (
 // permission passes an agent's request for permission on. A session that has
 // lost its name to another may not ask under it.
 func (t *Table) permission(ctx context.Context, v Verbs, s *session, params json.RawMessage) {
-	p, description, preview, ok := parsePermission(params)
+	p := s.prompt()
+	description, preview, ok := parsePermission(params, &p)
 	t.mu.Lock()
 	evicted := s.evicted()
 	t.mu.Unlock()
@@ -54,13 +63,12 @@ func (t *Table) permission(ctx context.Context, v Verbs, s *session, params json
 		t.Log.Debug("permission request ignored", "session", s.saved.ID)
 		return
 	}
-	p.Agent, p.Subject, p.Session, p.Begun = s.saved.Agent, s.saved.Subject, s.saved.ID, s.saved.Begun
 	v.Permission(ctx, p, description, preview)
 }
 
 // parsePermission reads the params of a permission_request. Only the id must be
 // there: what is missing or no string is left empty.
-func parsePermission(params json.RawMessage) (p hub.Prompt, description, preview string, ok bool) {
+func parsePermission(params json.RawMessage, p *hub.Prompt) (description, preview string, ok bool) {
 	var in struct {
 		Request     any `json:"request_id"`
 		Tool        any `json:"tool_name"`
@@ -68,7 +76,7 @@ func parsePermission(params json.RawMessage) (p hub.Prompt, description, preview
 		Preview     any `json:"input_preview"`
 	}
 	if json.Unmarshal(params, &in) != nil {
-		return p, "", "", false
+		return "", "", false
 	}
 	words := func(v any, max int) string {
 		s, _ := v.(string)
@@ -76,5 +84,5 @@ func parsePermission(params json.RawMessage) (p hub.Prompt, description, preview
 	}
 	p.Request, _ = in.Request.(string)
 	p.Tool = words(in.Tool, toolMax)
-	return p, words(in.Description, wordsMax), words(in.Preview, wordsMax), p.Request != "" && len(p.Request) <= requestMax
+	return words(in.Description, wordsMax), words(in.Preview, wordsMax), p.Request != "" && len(p.Request) <= requestMax
 }

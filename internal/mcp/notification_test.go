@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"aldis/internal/hub"
 )
 
 func TestRequestsForPermissionAreReadWithBounds(t *testing.T) {
@@ -19,7 +21,8 @@ func TestRequestsForPermissionAreReadWithBounds(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, description, preview, ok := parsePermission([]byte(tt.in))
+			var p hub.Prompt
+			description, preview, ok := parsePermission([]byte(tt.in), &p)
 			if !ok || p.Request != tt.request || p.Tool != tt.tool || description != tt.description || preview != tt.preview {
 				t.Errorf("%v %q %q %q %q", ok, p.Request, p.Tool, description, preview)
 			}
@@ -31,7 +34,8 @@ func FuzzPermission(f *testing.F) {
 	f.Add([]byte(`{"request_id":"abcde","tool_name":"Bash","description":"List","input_preview":"ls"}`))
 	f.Add([]byte(`{"request_id":7}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		p, description, preview, ok := parsePermission(in)
+		var p hub.Prompt
+		description, preview, ok := parsePermission(in, &p)
 		if ok != (p.Request != "" && len(p.Request) <= requestMax) {
 			t.Errorf("id %q: %v", p.Request, ok)
 		}

@@ -96,6 +96,7 @@ func (t *tap) Read(ctx context.Context) (jsonrpc.Message, error) {
 			t.ready.Do(func() { t.pipe.open(t.table, t.session) })
 			return m, nil
 		case "notifications/cancelled":
+			t.forsake(cancelled(req.Params))
 			return m, nil
 		case methodPermission:
 			t.table.permission(ctx, t.verbs, t.session, req.Params)
@@ -115,6 +116,17 @@ func (t *tap) begin(req *jsonrpc.Request) {
 	t.calls[req.ID.Raw()] = r
 }
 
+// forsake notes that nobody reads the answer to a request any more. It will be
+// written nevertheless.
+func (t *tap) forsake(id any) {
+	t.mu.Lock()
+	r := t.calls[id]
+	t.mu.Unlock()
+	if r != nil {
+		r.call.end(false)
+	}
+}
+
 // Write implements [mcp.Connection].
 func (t *tap) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := t.Connection.Write(ctx, m)
@@ -130,11 +142,7 @@ func (t *tap) Write(ctx context.Context, m jsonrpc.Message) error {
 		return err
 	}
 	r.done()
-	if err == nil {
-		for _, f := range r.call.answer {
-			f()
-		}
-	}
+	r.call.end(err == nil)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -34,6 +35,11 @@ type Verbs interface {
 	// p has Agent, Subject, Session, Begun, Request and Tool; description and
 	// preview are the agent's words. It does not wait for a platform.
 	Permission(ctx context.Context, p hub.Prompt, description, preview string)
+
+	// Ask asks the operator a question and returns the answer, or after wait
+	// what there is instead. p has Agent, Subject, Session, Begun, Choices,
+	// Default and Key.
+	Ask(ctx context.Context, p hub.Prompt, question string, wait time.Duration) (hub.Answer, error)
 }
 
 // tools serve the agents' calls.
@@ -90,6 +96,12 @@ func newSDK(t *Table, v Verbs, version string) *mcp.Server {
 		required("id", stringType, "The event's id."),
 		optional("offset", intRange(0, 1<<40), "Byte to start at, as the last call named it."),
 	), x.getMessage)
+	add(s, t.Log, "ask", "Ask the operator a question on the phone and wait for the answer. For a decision that is a person's to make; never for permission to use a tool.", schema(
+		required("question", stringType, "What to ask, in a few sentences of plain text."),
+		optional("choices", stringList, "Answers to choose from, at most 20. The operator may answer in words nevertheless."),
+		optional("timeout_seconds", intRange(0, 50), "How long to wait. Default 45."),
+		optional("default", stringType, "The answer to go on with when none comes in time; that closes the question. Without it, a late answer arrives as an event."),
+	), x.ask)
 	if t.view.routes {
 		x.addSalon(s)
 	}
