@@ -17,7 +17,10 @@ func (h *hubProcess) handler(tokens auth.Tokens) http.Handler {
 	limit := &httpd.Limiter{PerMinute: h.settings.RateLimit}
 	agents := mcp.NewServer(h.table, h.relay, version())
 	agents.Limit = func(key string) bool { _, ok := limit.Allow(key); return ok }
-	notify := &hook.Notify{Receiver: h.relay, Mail: h.store, Allow: limit.Allow}
+	intake := hook.Intake{Receiver: h.relay, Once: h.store.Once, NewID: newID, Allow: limit.Allow}
+	notify := &hook.Notify{Intake: intake, Mail: h.store}
+	hooks := &hook.Hooks{Intake: intake, Tokens: tokens, Find: h.findHook, Now: time.Now}
+	manage := hookAPI{hooks, h.store}
 
 	mux := http.NewServeMux()
 	serve := func(pattern string, f httpd.Handler, kinds ...auth.Kind) {
@@ -26,6 +29,11 @@ func (h *hubProcess) handler(tokens auth.Tokens) http.Handler {
 	serve("/mcp", agents.ServeHTTP, auth.Shared, auth.Agent)
 	serve("POST /notify", notify.Post, auth.Shared, auth.Agent)
 	serve("GET /notify/{id}", notify.Get, auth.Shared, auth.Agent, auth.Admin)
+	mux.Handle("/hooks/{name}", httpd.Handle(h.log, hooks.ServeHTTP))
+	mux.Handle("/hooks/{name}/{rest...}", httpd.Handle(h.log, hooks.ServeHTTP))
+	serve("GET /api/hooks", manage.list, auth.Admin)
+	serve("POST /api/hooks", manage.add, auth.Admin)
+	serve("DELETE /api/hooks/{name}", manage.remove, auth.Admin)
 	serve("GET /api/status", h.status, auth.Admin)
 	serve("GET /api/tokens", h.listTokens, auth.Admin)
 	serve("POST /api/tokens", h.addToken, auth.Admin)

@@ -1,5 +1,5 @@
-// Package hook takes messages in from scripts over HTTP: POST /notify, and
-// GET /notify/ID, which says what became of one.
+// Package hook takes messages in over HTTP: from scripts, POST /notify, with
+// GET /notify/ID, which says what became of one; and from services, /hooks/NAME.
 //
 // Its one rule: who a message is from stands in the address, which the calling
 // environment controls, never in the body, which a model may have written.
@@ -8,7 +8,6 @@ package hook
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,12 +19,8 @@ import (
 // A Notify serves /notify (seed agent-salon.md, POST /notify). Requests must
 // have passed package auth.
 type Notify struct {
-	Receiver hub.Receiver
-	Mail     hub.Mail
-
-	// Allow reports whether a call under key is within the rate limit, else
-	// how long to wait.
-	Allow func(key string) (wait time.Duration, ok bool)
+	Intake
+	Mail hub.Mail
 }
 
 // body is what a script posts. A source in it is ignored.
@@ -35,7 +30,9 @@ type body struct {
 	Meta    json.RawMessage `json:"meta"`
 }
 
-// Post takes a message in: 202 once it is in the record and queued.
+// Post takes a message in: 202 once it is in the record and queued. One that
+// comes again with the same Idempotency-Key from the same label within 24 h has
+// no effect, and the answer names the first.
 func (n *Notify) Post(w http.ResponseWriter, r *http.Request) error {
 	who := auth.From(r.Context())
 	label, err := hub.ParseAgentID(r.URL.Query().Get("label"))
@@ -45,22 +42,32 @@ func (n *Notify) Post(w http.ResponseWriter, r *http.Request) error {
 	if who.Kind == auth.Agent && label != who.Agent {
 		return hub.Errorf(hub.Denied, "this token is for agent %s alone: use ?label=%[1]s", who.Agent)
 	}
-	if wait, ok := n.Allow(who.Subject() + "\x00" + string(label)); !ok {
-		w.Header().Set("Retry-After", strconv.Itoa(httpd.Seconds(wait)))
-		return hub.Errorf(hub.Limited, "too many messages: Retry-After says how many seconds to wait")
+	if err := n.limit(w, who.Subject()+"\x00"+string(label)); err != nil {
+		return err
+	}
+	key, err := idempotencyKey(r.Header)
+	if err != nil {
+		return err
 	}
 	b, meta, dropped, err := read(r)
 	if err != nil {
 		return err
 	}
-	receipt, err := n.Receiver.Receive(r.Context(), hub.Message{
+	var keys []string
+	if key != "" {
+		keys = []string{onceKey(key, "notify", who.Subject(), string(label))}
+	}
+	id, repeated, err := n.receive(r.Context(), keys, hub.Message{
 		Via: hub.ViaNotify, Kind: hub.Text, Agent: label, Subject: who.Subject(),
 		To: target(b.Target), Text: hub.StripControl(*b.Content), Meta: meta,
 	})
 	if err != nil {
 		return err
 	}
-	answer := map[string]any{"id": receipt.ID}
+	answer := map[string]any{"id": id}
+	if repeated {
+		answer["repeated"] = true
+	}
 	if len(dropped) > 0 {
 		answer["dropped_meta"] = dropped
 	}

@@ -32,7 +32,7 @@ func (*taker) Late(context.Context, hub.MessageID, hub.Ref) {}
 
 // post serves one POST of who's.
 func post(t *taker, who auth.Principal, query, contentType, body string, limited bool) *httptest.ResponseRecorder {
-	n := &Notify{Receiver: t, Allow: func(string) (time.Duration, bool) { return 1500 * time.Millisecond, !limited }}
+	n := &Notify{Intake: Intake{Receiver: t, Allow: func(string) (time.Duration, bool) { return 1500 * time.Millisecond, !limited }}}
 	r := httptest.NewRequest(http.MethodPost, "/notify"+query, strings.NewReader(body))
 	r.Header.Set("Content-Type", contentType)
 	w := httptest.NewRecorder()
