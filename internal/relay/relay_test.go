@@ -38,6 +38,7 @@ type fixture struct {
 	sessions *hubtest.Sessions
 	store    *store.Store
 	last     atomic.Int64
+	after    []func() error // ends what the test has started
 }
 
 // start runs test with a relay in a bubble of its own time.
@@ -71,7 +72,11 @@ func start(t *testing.T, test func(f *fixture), change ...func(f *fixture)) {
 		go func() { ended <- f.Run(ctx) }()
 		test(f)
 		stop()
-		if err := errors.Join(<-ended, record.Close()); err != nil {
+		errs := []error{<-ended}
+		for _, end := range f.after {
+			errs = append(errs, end())
+		}
+		if err := errors.Join(append(errs, record.Close())...); err != nil {
 			t.Error(err)
 		}
 	})
