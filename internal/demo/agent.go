@@ -189,7 +189,7 @@ func (a *Agent) answer(ctx context.Context, session *mcp.ClientSession, e Event)
 	}
 	if r.Ask != nil {
 		a.dawdle(ctx)
-		if err := a.call(ctx, session, "ask", map[string]any{"question": r.Ask.Text, "choices": r.Ask.Choices}); err != nil {
+		if err := a.call(ctx, session, "ask", map[string]any{"question": r.Ask.Text, "choices": r.Ask.Choices, "timeout_seconds": 0}); err != nil {
 			return err
 		}
 	}

@@ -44,9 +44,19 @@ func TestAPersonWithoutAMouse(t *testing.T) {
 	p.press(kb.Home)
 	onTo("deploy-bot", kb.ArrowDown)
 	p.press(" ", kb.ArrowRight, kb.Enter) // the toolbar's second: 👍
-	p.untilSays("Rolling out build 214 to production …")
+	p.untilAsks(deployBot)
 	if f := focus(); !strings.Contains(f, "bubble") {
 		t.Errorf("after a reaction the focus is on %q, want the bubble", f)
+	}
+
+	onTo("SUMMARY", kb.Tab)
+	p.press(kb.Enter)
+	p.until("the details are open", func(v view) bool { b, _ := v.Operator.asks(deployBot); return b.Ask.Open })
+	onTo("Allow", kb.Tab)
+	p.press(kb.Enter)
+	p.untilSays("Rolling out build 214 to production …")
+	if f := focus(); !strings.Contains(f, "bubble") || !strings.Contains(f, "asks to use Bash") {
+		t.Errorf("after a verdict the focus is on %q, want what asked for it", f)
 	}
 
 	onTo("tab-operator", kb.Tab)
@@ -84,12 +94,19 @@ func TestNothingIsInTheWayOfAssistiveTechnology(t *testing.T) {
 
 	check("at first")
 	p.reply(p.untilSays(question), "yes")
+	asked := p.untilAsks(deployBot)
+	check("with a request for permission")
+	p.click(row(asked.Key, ".ask summary"))
+	check("with its details open")
+	p.choose(asked, "Allow")
 	p.say("operator", "any errors?")
+	p.say("operator", "watch a log")
+	p.untilAsks(crushSignal)
 	p.untilSays("Done: 12 of 12 instances run build 214.")
 	p.act(p.untilSays(question), "❤️")
 	check("in the middle of a talk")
 
-	p.click(row(p.untilSays("any errors?").Key))
+	p.click(row(p.untilSays("any errors?").Key, ".bubble"))
 	check("with the toolbar open")
 	p.act(p.untilSays("yes"), "Reply")
 	check("with an answer begun")

@@ -17,7 +17,7 @@ func (p *page) act(b bubble, label string) {
 		if try == 10 {
 			p.t.Fatalf("the toolbar of %q does not offer %s", b.Text, label)
 		}
-		p.click(row(b.Key))
+		p.click(row(b.Key, ".bubble"))
 		n = eval[int](p, `[...document.querySelectorAll('#actions button')].findIndex((b) => b.textContent === '`+label+`')`)
 	}
 	p.click("#actions button:nth-child(" + string(rune('1'+n)) + ")")
@@ -90,6 +90,7 @@ func TestAQuotedAnswerReachesTheAgentThatAskedAndNoOther(t *testing.T) {
 		t.Errorf("the card shows the status %q, want routed", e.Status)
 	}
 	p.untilTicks("yes", "✓✓")
+	p.choose(p.untilAsks(deployBot), "Allow")
 	p.untilSays("Rolling out build 214 to production …")
 	done := p.untilSays("Done: 12 of 12 instances run build 214.")
 	if done.Who != deployBot || !strings.Contains(done.Quoted, "yes") {
@@ -105,7 +106,7 @@ func TestAReactionIsAnAnswer(t *testing.T) {
 	p := startDemo(t).open(t)
 	p.act(p.untilSays(question), "👍")
 
-	p.untilSays("Rolling out build 214 to production …")
+	p.untilAsks(deployBot)
 	v := p.see()
 	if b, _ := v.Operator.says(question); !slices.Equal(b.Reactions, []string{"👍"}) {
 		t.Errorf("the question shows the reactions %q, want 👍", b.Reactions)
@@ -246,7 +247,7 @@ func TestAMessageThatComesDoesNotTakeTheToolbarAway(t *testing.T) {
 	p := startDemo(t).open(t)
 	p.size(1280, 420) // so that the chat scrolls
 	p.say("operator", "any errors?")
-	p.click(row(p.untilSays("any errors?").Key))
+	p.click(row(p.untilSays("any errors?").Key, ".bubble"))
 	p.untilSays("3 errors in the last hour, all of them timeouts of cache-2.")
 	if !eval[bool](p, `document.querySelector('#actions').matches(':popover-open')`) {
 		t.Error("the toolbar is gone")

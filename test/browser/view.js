@@ -12,8 +12,15 @@
     mine: li.classList.contains('mine'),
     deleted: li.classList.contains('gone'),
     reactions: [...li.querySelectorAll('.reaction')].map((r) => r.firstChild.data),
+    ask: ask(li.querySelector('.ask')),
     pictures: [...li.querySelectorAll('.picture')].map((i) => ({ name: i.alt, width: i.naturalWidth })),
   });
+  const ask = (e) => e && {
+    details: text(e, 'details .text'),
+    open: e.querySelector('details')?.open ?? false,
+    buttons: [...e.querySelectorAll('.options button')].map((b) => ({ label: b.textContent, off: b.disabled, chosen: b.classList.contains('chosen') })),
+    answer: e.querySelector('.answer').hidden ? '' : text(e, '.answer'),
+  };
   const chat = (name) => [...document.querySelectorAll(`#chat-${name} .row`)].map(bubble);
   const event = (li) => ({
     status: text(li, '.chip'),

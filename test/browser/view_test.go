@@ -30,15 +30,50 @@ type bubble struct {
 	Ticks, Foot, Note      string
 	Mine, Deleted          bool
 	Reactions              []string
+	Ask                    *ask // nil: it is mere words
 	Pictures               []struct {
 		Name  string
 		Width int // zero: it is not loaded
 	}
 }
 
+// An ask is what is below a bubble that asks something.
+type ask struct {
+	Details string
+	Open    bool // the details
+	Buttons []struct {
+		Label       string
+		Off, Chosen bool
+	}
+	Answer string // what it says was answered
+}
+
+// labels are what the buttons say that can be chosen, and the one that was.
+func (a ask) labels() (on []string, chosen string) {
+	for _, b := range a.Buttons {
+		if !b.Off {
+			on = append(on, b.Label)
+		}
+		if b.Chosen {
+			chosen = b.Label
+		}
+	}
+	return on, chosen
+}
+
 // from returns the first bubble of an agent.
 func (c chat) from(who string) (bubble, bool) {
 	return c.find(func(b bubble) bool { return b.Who == who })
+}
+
+// asks returns the newest bubble of an agent that asks something.
+func (c chat) asks(who string) (last bubble, ok bool) {
+	for _, b := range c {
+		if b.Who == who && b.Ask != nil {
+			last, ok = b, true
+		}
+	}
+	return last, ok
 }
 
 // says returns the first bubble with that text.
@@ -109,5 +144,6 @@ func (e event) meta(key string) string {
 	return ""
 }
 
-// row selects the bubble of a key.
-func row(key string) string { return ".row[data-key=" + strconv.Quote(key) + "] .bubble" }
+// row selects a part of what the page shows for a key: its bubble, or what is
+// below that.
+func row(key, part string) string { return ".row[data-key=" + strconv.Quote(key) + "] " + part }

@@ -10,13 +10,16 @@ function options({ code, choices = [] }) {
   return choices.map((choice, i) => [`${i + 1}. ${choice}`, String(i + 1)]);
 }
 
-// split parts the text of b into what is shown at once and the details. Those
-// of a question are what its buttons say.
+// split parts the text of b into what is shown at once and the details: of a
+// request for permission, what follows the first line that the agent has to say
+// of it; of a question, what its buttons say.
 export function split(b) {
   const text = b.text ?? '';
-  let at = -1;
-  if (b.asks?.code) at = text.indexOf('\n\n');
-  else if (b.asks?.choices) at = text.lastIndexOf(`\n\n1. ${b.asks.choices[0]}\n`);
+  if (b.asks?.code) {
+    const lines = text.split('\n');
+    return [lines.slice(0, 2).join('\n').trim(), lines.slice(2).join('\n').trim()];
+  }
+  const at = b.asks?.choices ? text.lastIndexOf(`\n\n1. ${b.asks.choices[0]}\n`) : -1;
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at).trim()];
 }
 
@@ -37,7 +40,7 @@ export function newAsk(b, who, answer) {
 
 function details(text) {
   return make('details', '',
-    make('summary', '', 'Details ', make('span', 'soft', text.split('\n')[0])),
+    make('summary', '', 'Details ', make('span', 'soft', text.split('\n')[0].replace('│ ', ''))),
     make('p', 'text', text));
 }
 
