@@ -20,7 +20,6 @@ func (h *hubProcess) handler(tokens auth.Tokens) http.Handler {
 	intake := hook.Intake{Receiver: h.relay, Once: h.store.Once, NewID: newID, Allow: limit.Allow}
 	notify := &hook.Notify{Intake: intake, Mail: h.store}
 	hooks := &hook.Hooks{Intake: intake, Tokens: tokens, Find: h.findHook, Now: time.Now}
-	manage := hookAPI{hooks, h.store}
 
 	mux := http.NewServeMux()
 	serve := func(pattern string, f httpd.Handler, kinds ...auth.Kind) {
@@ -31,13 +30,9 @@ func (h *hubProcess) handler(tokens auth.Tokens) http.Handler {
 	serve("GET /notify/{id}", notify.Get, auth.Shared, auth.Agent, auth.Admin)
 	mux.Handle("/hooks/{name}", httpd.Handle(h.log, hooks.ServeHTTP))
 	mux.Handle("/hooks/{name}/{rest...}", httpd.Handle(h.log, hooks.ServeHTTP))
-	serve("GET /api/hooks", manage.list, auth.Admin)
-	serve("POST /api/hooks", manage.add, auth.Admin)
-	serve("DELETE /api/hooks/{name}", manage.remove, auth.Admin)
-	serve("GET /api/status", h.status, auth.Admin)
-	serve("GET /api/tokens", h.listTokens, auth.Admin)
-	serve("POST /api/tokens", h.addToken, auth.Admin)
-	serve("DELETE /api/tokens/{id}", h.revokeToken, auth.Admin)
+	for _, r := range h.adminRoutes(hookAPI{hooks, h.store}) {
+		serve(r.pattern, r.handle, auth.Admin)
+	}
 	// What is the admin's is closed to others, whether or not there is anything.
 	for _, pattern := range []string{"/api/", "/admin", "/admin/", "/metrics"} {
 		serve(pattern, nothing, auth.Admin)
@@ -50,6 +45,29 @@ func (h *hubProcess) handler(tokens auth.Tokens) http.Handler {
 	mux.Handle("GET /healthz", httpd.Handle(h.log, healthy))
 	mux.Handle("GET /readyz", httpd.Handle(h.log, h.ready))
 	return httpd.Mux(mux)
+}
+
+// An adminRoute is something that manages the hub.
+type adminRoute struct {
+	pattern string
+	handle  httpd.Handler
+}
+
+// adminRoutes returns all that manages the hub. No other token opens any of
+// them: agents could let people in, or themselves.
+func (h *hubProcess) adminRoutes(hooks hookAPI) []adminRoute {
+	access := accessAPI{h.access, h.relay}
+	return []adminRoute{
+		{"GET /api/status", h.status},
+		{"GET /api/access", access.list},
+		{"POST /api/access/{order}", access.order},
+		{"GET /api/hooks", hooks.list},
+		{"POST /api/hooks", hooks.add},
+		{"DELETE /api/hooks/{name}", hooks.remove},
+		{"GET /api/tokens", h.listTokens},
+		{"POST /api/tokens", h.addToken},
+		{"DELETE /api/tokens/{id}", h.revokeToken},
+	}
 }
 
 func nothing(_ http.ResponseWriter, r *http.Request) error {
@@ -93,6 +111,7 @@ type status struct {
 	Routes    int                  `json:"routes"`
 	Waiting   int64                `json:"waiting"` // messages that nobody was there for
 	Platforms []hub.PlatformReport `json:"platforms"`
+	Access    accessTrouble        `json:"access"`
 }
 
 type agentStatus struct {
@@ -105,6 +124,7 @@ func (h *hubProcess) status(w http.ResponseWriter, _ *http.Request) error {
 	s := status{
 		Version: version(), Started: h.started.UTC(), Sessions: h.table.List(),
 		Routes: h.relay.Routes.Len(), Waiting: h.relay.Waiting(), Agents: []agentStatus{}, Platforms: h.reports(),
+		Access: h.access.status(),
 	}
 	seen := map[hub.AgentID]bool{}
 	add := func(agent hub.AgentID) {

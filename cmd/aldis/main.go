@@ -33,6 +33,7 @@ type cli struct {
 	Status  statusCmd  `cmd:"" help:"Show the sessions, agents, routes and platforms of a running hub."`
 	Hook    hookCmd    `cmd:"" help:"Manage webhooks: what services call to write to an agent."`
 	Token   tokenCmd   `cmd:"" help:"Manage tokens that stand for one agent each."`
+	Access  accessCmd  `cmd:"" help:"Say who may write to the agents."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	DemoAgent demoAgentCmd `cmd:"" help:"Be one more sample agent of a demo, or of any hub."`

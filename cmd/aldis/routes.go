@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"aldis/internal/gate"
 	"aldis/internal/hub"
 	"aldis/internal/route"
 	"aldis/internal/store"
@@ -59,15 +60,19 @@ func newID() hub.MessageID { return hub.MessageID(uuid.Must(uuid.NewV7()).String
 
 // newCode names a request for permission: five letters a–z without l, as
 // agents do it.
-func newCode() string {
-	const letters = "abcdefghijkmnopqrstuvwxyz"
-	code := make([]byte, 5)
+func newCode() string { return randomLetters("abcdefghijkmnopqrstuvwxyz", 5) }
+
+// newPairingCode is what a stranger is told.
+func newPairingCode() string { return randomLetters(gate.CodeAlphabet, gate.CodeLetters) }
+
+func randomLetters(alphabet string, n int) string {
+	code := make([]byte, n)
 	for i := range code {
-		n, err := rand.Int(rand.Reader, big.NewInt(int64(len(letters))))
+		k, err := rand.Int(rand.Reader, big.NewInt(int64(len(alphabet))))
 		if err != nil {
 			panic(err) // crypto/rand does not fail
 		}
-		code[i] = letters[n.Int64()]
+		code[i] = alphabet[k.Int64()]
 	}
 	return string(code)
 }

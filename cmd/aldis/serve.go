@@ -54,6 +54,7 @@ type hubProcess struct {
 	routeLog *routeLog // nil: routes are in memory alone
 	table    *mcp.Table
 	relay    *relay.Relay
+	access   *accessFile
 	phone    *phone.Phone // nil: this is no demo
 	server   *httpd.Server
 }
@@ -85,6 +86,7 @@ func openHub(ctx context.Context, c config.Serve, log *slog.Logger, join func(*h
 	if err := errors.Join(h.wire(), join(h)); err != nil {
 		return h, err
 	}
+	h.access = newAccessFile(h.dir, h.relay, log)
 	tokens := auth.Tokens{Shared: c.Tokens(), Admin: admin, Agents: h.store.TokenAgent, AllowUnauthenticated: c.AllowUnauthenticated}
 	h.server = &httpd.Server{Addr: c.Address(), Hosts: c.Hosts(), Handler: h.handler(tokens), Log: log}
 	return h, h.server.Listen(ctx)
@@ -119,10 +121,26 @@ func (h *hubProcess) wire() error {
 func connect(r *relay.Relay, table *mcp.Table, record *store.Store, s config.Signal, log *slog.Logger) {
 	r.Sessions, r.Record, r.Log, r.Now, r.NewID = table, record, log, time.Now, newID
 	r.PermissionTimeout, r.Devices, r.NewCode = time.Duration(s.PermissionTimeout), s.OperatorDevice, newCode
-	r.Gate = &gate.Gate{Prefix: s.Prefix, AllInGroup: s.Groups == "all", SameChat: r.SameChat}
+	r.Gate = newGate(s, log)
+	r.Gate.SameChat = r.SameChat
 	r.Routes.SameChat = r.SameChat
 	table.Mail, table.Store, table.Presence, table.Log = record, record, r, log
 }
+
+// newGate returns a gate with nobody in.
+func newGate(s config.Signal, log *slog.Logger) *gate.Gate {
+	g := &gate.Gate{Prefix: s.Prefix, AllInGroup: s.Groups == "all"}
+	for _, p := range s.MentionPattern {
+		g.Mentions = append(g.Mentions, p.Regexp)
+	}
+	g.Warn = func(p hub.PlatformID, id hub.SenderID) {
+		log.Warn("a number that was let in is somebody else's now, who is kept out; see aldis status", "platform", p, "sender", masked(id))
+	}
+	return g
+}
+
+// masked leaves of an id so much that whoever knows it can tell which it is.
+func masked(id hub.SenderID) string { return "…" + string(id[max(0, len(id)-2):]) }
 
 // joinOperator joins Signal, if there is an operator.
 func joinOperator(h *hubProcess) error {
@@ -186,6 +204,7 @@ func (h *hubProcess) run(ctx context.Context) error {
 	defer stopRest()
 	var later errgroup.Group
 	later.Go(func() error { return h.relay.Run(rest) })
+	later.Go(func() error { return h.access.run(rest) })
 
 	edges, edgesCtx := errgroup.WithContext(ctx)
 	edges.Go(func() error { return h.table.Run(edgesCtx) })

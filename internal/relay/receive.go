@@ -22,6 +22,9 @@ func (r *Relay) Receive(ctx context.Context, m hub.Message) (hub.Receipt, error)
 	verdict := m.Kind == hub.Text && permit.IsVerdict(m.Text)
 	m, admission := r.admit(m, verdict)
 	if admission != gate.Admitted {
+		if admission == gate.Stranger {
+			r.offerPairing(m)
+		}
 		r.Log.Debug("message dropped", "message", m.ID, "platform", m.Ref.Platform, "why", string(admission))
 		return hub.Receipt{ID: m.ID, Dropped: string(admission)}, nil
 	}
