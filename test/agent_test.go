@@ -27,12 +27,13 @@ type agent struct {
 	leave context.CancelFunc
 	left  sync.WaitGroup
 
-	mu      sync.Mutex
-	events  []event
-	opened  int    // how many streams were
-	last    string // id of the last event
-	retry   int    // milliseconds, as the hub said last
-	refused []int  // statuses of streams that were not opened
+	mu       sync.Mutex
+	events   []event
+	verdicts []string // "request_id behavior"
+	opened   int      // how many streams were
+	last     string   // id of the last event
+	retry    int      // milliseconds, as the hub said last
+	refused  []int    // statuses of streams that were not opened
 }
 
 // agentOptions say how an agent connects. The zero value has no name.
@@ -219,13 +220,39 @@ func (a *agent) take(id, data string) {
 	}
 	var m struct {
 		Method string
-		Params event
+		Params struct {
+			event
+			RequestID string `json:"request_id"`
+			Behavior  string `json:"behavior"`
+		}
 	}
-	if err := json.Unmarshal([]byte(data), &m); err != nil || m.Method != "notifications/claude/channel" {
+	err := json.Unmarshal([]byte(data), &m)
+	switch {
+	case err == nil && m.Method == "notifications/claude/channel":
+		a.events = append(a.events, m.Params.event)
+	case err == nil && m.Method == "notifications/claude/channel/permission":
+		a.verdicts = append(a.verdicts, m.Params.RequestID+" "+m.Params.Behavior)
+	default:
 		a.t.Errorf("strange event %q: %v", data, err)
-		return
 	}
-	a.events = append(a.events, m.Params)
+}
+
+// asksFor asks for permission to use a tool, as Claude Code does.
+func (a *agent) asksFor(request, command string) {
+	a.t.Helper()
+	status := a.Notify("notifications/claude/channel/permission_request", map[string]string{
+		"request_id": request, "tool_name": "Bash", "description": "Run a command", "input_preview": fmt.Sprintf(`{"command":%q}`, command),
+	})
+	if status != http.StatusAccepted {
+		a.t.Fatalf("a request for permission is answered %d", status)
+	}
+}
+
+// told returns the verdicts so far.
+func (a *agent) told() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.verdicts)
 }
 
 // got returns the events so far.
