@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,16 +56,21 @@ func (s *Serve) checkTokens() error {
 		return errors.New("whoever reaches the hub can write as you, so it needs a token: set --auth-token (ALDIS_AUTH_TOKEN), " +
 			"or, on a loopback address, allow everybody on this machine with --allow-unauthenticated. To try it out: aldis serve --demo")
 	}
-	for _, token := range s.Tokens() {
-		if !sendable(token) {
-			return errors.New("--auth-token: a token is printable ASCII without blanks; NEW,OLD are two of them")
-		}
-		if token == string(s.AdminToken) {
-			return errors.New("--admin-token is also an --auth-token: an agent would be the admin; choose another")
-		}
+	if err := checkShared(s.Tokens()); err != nil {
+		return err
+	}
+	if slices.Contains(s.Tokens(), string(s.AdminToken)) {
+		return errors.New("--admin-token is also an --auth-token: an agent would be the admin; choose another")
 	}
 	if s.AdminToken != "" && !sendable(string(s.AdminToken)) {
 		return errors.New("--admin-token: a token is printable ASCII without blanks")
+	}
+	return nil
+}
+
+func checkShared(tokens []string) error {
+	if slices.ContainsFunc(tokens, func(token string) bool { return !sendable(token) }) {
+		return errors.New("--auth-token: a token is printable ASCII without blanks; NEW,OLD are two of them")
 	}
 	return nil
 }
@@ -77,11 +83,14 @@ func sendable(token string) bool {
 
 // Tokens returns the shared tokens: one, or in a rotation more. There is none
 // only if AllowUnauthenticated is set.
-func (s *Serve) Tokens() []string {
-	if s.AuthToken == "" {
+func (s *Serve) Tokens() []string { return split(s.AuthToken) }
+
+// split returns the tokens of NEW,OLD.
+func split(list Secret) []string {
+	if list == "" {
 		return nil
 	}
-	tokens := strings.Split(string(s.AuthToken), ",")
+	tokens := strings.Split(string(list), ",")
 	for i := range tokens {
 		tokens[i] = strings.TrimSpace(tokens[i])
 	}
@@ -141,11 +150,34 @@ func (c *Channel) AfterApply(l *Loader) error {
 		return fmt.Errorf("--transport %s: aldis channel speaks stdio alone; aldis serve is the one for http", c.Transport)
 	case !c.Channel:
 		return errors.New("--channel=false: aldis channel is always a channel; leave the setting out")
-	case c.Operator == "":
-		return errors.New("a channel needs somebody to talk to: set --operator (ALDIS_OPERATOR)")
+	case c.Operator == "" && c.Listen == "":
+		return errors.New("a channel needs somebody to talk to: set --operator (ALDIS_OPERATOR), or take webhooks with --listen")
 	}
-	return c.Signal.check()
+	return errors.Join(c.Signal.check(), c.checkListen())
 }
+
+func (c *Channel) checkListen() error {
+	if c.Listen == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(c.Listen)
+	var at Listen
+	if err != nil || host == "" || at.Port.UnmarshalText([]byte(port)) != nil {
+		return fmt.Errorf("--listen %s: want HOST:PORT, like 127.0.0.1:8788; port 0 takes any that is free", c.Listen)
+	}
+	at.Host = host
+	if c.AllowUnauthenticated && !at.Loopback() {
+		return fmt.Errorf("--allow-unauthenticated is for loopback addresses alone, and --listen is %s; set --auth-token (ALDIS_AUTH_TOKEN) instead", c.Listen)
+	}
+	if c.AuthToken == "" && !c.AllowUnauthenticated {
+		return errors.New("whoever reaches --listen can write to the agent, so it needs a token: set --auth-token (ALDIS_AUTH_TOKEN), " +
+			"or, on a loopback address, allow everybody on this machine with --allow-unauthenticated")
+	}
+	return checkShared(c.Tokens())
+}
+
+// Tokens returns the tokens that Listen takes: one, or in a rotation more.
+func (c *Channel) Tokens() []string { return split(c.AuthToken) }
 
 // complete fills in whose account it is, who decides, and where signal-cli keeps
 // files.
@@ -253,5 +285,16 @@ func (h *Hub) local() string {
 func (h *HubSender) AfterApply() error {
 	first, _, _ := strings.Cut(string(h.Token), ",")
 	h.Token = Secret(strings.TrimSpace(first))
+	return nil
+}
+
+// AfterApply checks the settings. Kong calls it.
+func (a *Attach) AfterApply() error {
+	if a.Agent != "" && !agentName(string(a.Agent)) {
+		return errors.New("--agent: want 1 to 128 bytes of printable text without blanks around it")
+	}
+	if a.Token != "" && !sendable(string(a.Token)) {
+		return errors.New("--token: a token is printable ASCII without blanks")
+	}
 	return nil
 }
