@@ -108,6 +108,24 @@ func TestARequestForPermissionIsAllowedByAButton(t *testing.T) {
 	p.untilTicks("yes", "✓✓")
 }
 
+func TestAVerdictThatIsGivenWhileTheHubIsDownArrives(t *testing.T) {
+	t.Parallel()
+	p := startDemo(t).open(t)
+	asked := p.askToRollOut()
+	noMore := p.excuse(outage)
+	p.click("#kill")
+	p.until("the hub is down", func(v view) bool { return v.State == "down" })
+	p.choose(asked, "Allow")
+	v := p.until("the answer waits", func(v view) bool { b, _ := v.Operator.find(func(b bubble) bool { return b.Mine && b.Ticks == "◷" }); return b.Text == "yes" })
+	if b, _ := v.Operator.asks(deployBot); len(b.Ask.Buttons) != 2 || !b.Ask.Buttons[0].Off || b.Ask.Answer != "" {
+		t.Errorf("it shows %+v, want buttons that are off, and no answer yet", *b.Ask)
+	}
+	p.until("the hub is back", func(v view) bool { return v.State == "back" })
+	noMore()
+	p.untilSays(hasDone)
+	p.untilAnswered(asked, "Allow")
+}
+
 func TestAVerdictIsTypedAndAStrangersIsNone(t *testing.T) {
 	t.Parallel()
 	p := startDemo(t).open(t)
