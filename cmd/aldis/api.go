@@ -16,7 +16,7 @@ import (
 func (h *hubProcess) handler(tokens auth.Tokens) http.Handler {
 	limit := &httpd.Limiter{PerMinute: h.settings.RateLimit}
 	agents := mcp.NewServer(h.table, h.relay, version())
-	agents.Limit = func(key string) bool { _, ok := limit.Allow(key); return ok }
+	agents.Calls, agents.Limit = h.store, func(key string) bool { _, ok := limit.Allow(key); return ok }
 	intake := hook.Intake{Receiver: h.relay, Once: h.store.Once, NewID: newID, Allow: limit.Allow}
 	notify := &hook.Notify{Intake: intake, Mail: h.store}
 	hooks := &hook.Hooks{Intake: intake, Tokens: tokens, Find: h.findHook, Now: time.Now}

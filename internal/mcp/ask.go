@@ -27,7 +27,7 @@ func (x *tools) ask(ctx context.Context, c *call, in askArgs) (string, error) {
 		seconds = *in.Timeout
 	}
 	p := c.session.prompt()
-	p.Choices, p.Default = in.Choices, in.Default
+	p.Choices, p.Default, p.Key = in.Choices, in.Default, c.key
 	a, err := x.verbs.Ask(ctx, p, in.Question, time.Duration(seconds)*time.Second)
 	if err != nil {
 		return "", err

@@ -12,6 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"aldis/internal/hub"
 )
 
 // versions are the protocol versions spoken here. 2026-07-28 has neither
@@ -33,6 +35,8 @@ type engine struct {
 // A call is one request of a session on its way through the SDK.
 type call struct {
 	session *session
+	key     string    // see flight; empty: it is carried out as often as it comes
+	record  hub.Calls // that knows the key
 
 	mu    sync.Mutex
 	ended bool

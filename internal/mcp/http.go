@@ -34,6 +34,9 @@ type Server struct {
 	// Limit reports whether a call under key may go on; nil: all may.
 	Limit func(key string) bool
 
+	// Calls knows the calls that came with a key; nil: keys are ignored.
+	Calls hub.Calls
+
 	engine *engine
 }
 
@@ -242,22 +245,57 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request, ss *session, re
 		return errStopping
 	}
 	defer s.Table.tasks.Done()
-	ctx, done := ss.begin(r.Context(), req)
+	c, err := s.newCall(ss, req)
+	if err != nil {
+		return writeMessage(w, &jsonrpc.Response{ID: req.ID, Error: err})
+	}
+	ctx := r.Context()
+	if c.key != "" {
+		var free func()
+		ctx, free = s.Table.untilStop(ctx)
+		defer free()
+	}
+	ctx, done := ss.begin(ctx, req)
 	defer done()
 	if req.Method == "tools/call" {
 		defer s.Table.call(ss)()
 	}
-	c, written := &call{session: ss}, false
+	written := false
 	defer func() { c.end(written) }()
 	resp, err := s.engine.do(ctx, ss.saved.Version, req, c)
-	if err != nil {
-		if ctx.Err() != nil {
-			return writeError(w, req.ID, -32800, "cancelled")
-		}
+	switch {
+	case errors.Is(err, errStopping):
+		return err
+	case err != nil && ctx.Err() != nil:
+		return writeError(w, req.ID, -32800, "cancelled")
+	case err != nil:
 		return err
 	}
-	written = s.answer(w, resp) == nil // else the client has gone
+	written = r.Context().Err() == nil && s.answer(w, resp) == nil // else the client has gone
 	return nil
+}
+
+// newCall returns the call that req is. It fails with an error of JSON-RPC.
+func (s *Server) newCall(ss *session, req *jsonrpc.Request) (*call, error) {
+	c := &call{session: ss}
+	if s.Calls == nil || req.Method != "tools/call" {
+		return c, nil
+	}
+	key, err := keyOf(req.Params)
+	if key != "" {
+		c.key, c.record = ss.scoped(key), s.Calls
+	}
+	return c, err
+}
+
+// untilStop returns ctx without its end: it ends when the hub stops.
+func (t *Table) untilStop(ctx context.Context) (_ context.Context, free func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(t.ctx, func() { cancel(errStopping) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 // answer writes resp to a client that has to read it in time, and returns when
@@ -289,14 +327,16 @@ func (s *session) begin(ctx context.Context, req *jsonrpc.Request) (context.Cont
 	key := fmt.Sprint(req.ID.Raw())
 	s.mu.Lock()
 	if s.cancel == nil {
-		s.cancel = make(map[string]context.CancelCauseFunc)
+		s.cancel = make(map[string]*context.CancelCauseFunc)
 	}
-	s.cancel[key] = cancel
+	s.cancel[key] = &cancel // a call that is made again may have the same id
 	s.mu.Unlock()
 	return ctx, func() {
 		cancel(nil)
 		s.mu.Lock()
-		delete(s.cancel, key)
+		if s.cancel[key] == &cancel {
+			delete(s.cancel, key)
+		}
 		if len(s.cancel) == 0 {
 			s.cancel = nil
 		}

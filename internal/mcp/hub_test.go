@@ -55,6 +55,7 @@ type setup struct {
 	inPipes bool // connections are pipes, for virtual time
 	deflt   hub.AgentID
 	wrap    func(hub.Record) hub.Record // what the relay has for a record; nil: the record
+	calls   func(hub.Calls) hub.Calls   // what the server has for the record of calls; nil: the record
 }
 
 // startHub starts a hub on a port of the loopback address.
@@ -87,7 +88,10 @@ func startHub(t testing.TB, s setup) *testHub {
 		t.Fatal(err)
 	}
 	server := mcp.NewServer(h.table, h.relay, "0.test")
-	server.Limit = s.limit
+	server.Limit, server.Calls = s.limit, record
+	if s.calls != nil {
+		server.Calls = s.calls(record)
+	}
 	tokens := auth.Tokens{Shared: []string{sharedToken}, Agents: agentTokens}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", tokens.Require(httpd.Handle(log, server.ServeHTTP), auth.Shared, auth.Agent))

@@ -166,6 +166,7 @@ func TestGetMessagePagesOnWholeCharacters(t *testing.T) {
 		inbox(t, c, nil)
 		text := "a" + strings.Repeat("é👍", 15_000) + "</channel>"
 		id := h.script("alice", text).ID
+		inbox(t, c, nil) // or each page would tell that it waits
 		var got strings.Builder
 		offset, pages := 0, 0
 		for pages < 10 {

@@ -20,7 +20,7 @@ func (s *Server) notification(ctx context.Context, ss *session, req *jsonrpc.Req
 		cancel := ss.cancel[fmt.Sprint(cancelled(req.Params))]
 		ss.mu.Unlock()
 		if cancel != nil {
-			cancel(errCancelled)
+			(*cancel)(errCancelled)
 		}
 	case methodPermission:
 		s.Table.permission(ctx, s.Verbs, ss, req.Params)

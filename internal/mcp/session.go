@@ -60,10 +60,10 @@ type session struct {
 	stream   *stream // nil: none
 	cursor   hub.Seq // handed over up to here
 	queue    []*event
-	queued   int                                // bytes in queue
-	verdicts []*verdict                         // that it was not proved to have, oldest first
-	handed   []hub.MessageID                    // by inbox, the last ones: the record may not know yet
-	cancel   map[string]context.CancelCauseFunc // running calls by the client's request id
+	queued   int                                 // bytes in queue
+	verdicts []*verdict                          // that it was not proved to have, oldest first
+	handed   []hub.MessageID                     // by inbox, the last ones: the record may not know yet
+	cancel   map[string]*context.CancelCauseFunc // running calls by the client's request id
 }
 
 // An event is an offer, made ready once for all who get it.
@@ -186,6 +186,17 @@ func (s *session) hasFromInbox(id hub.MessageID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Contains(s.handed, id)
+}
+
+// sent returns the Seq up to which the session was sent, or has been handed,
+// everything.
+func (s *session) sent() hub.Seq {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stream != nil {
+		return s.stream.sent()
+	}
+	return s.cursor
 }
 
 // noteReplayed notes what of st's replay the session has.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -46,6 +47,9 @@ type Verbs interface {
 type tools struct {
 	table *Table
 	verbs Verbs
+
+	mu      sync.Mutex
+	flights map[string]*flight // by key
 }
 
 // newSDK returns the SDK's server with our tools, for sessions in t.
@@ -59,44 +63,44 @@ func newSDK(t *Table, v Verbs, version string) *mcp.Server {
 			Tools:        &mcp.ToolCapabilities{},
 		},
 	})
-	x := &tools{table: t, verbs: v}
-	add(s, t.Log, "send", "Send a message to the operator's phone. Their answer comes back to you as a channel event that quotes it.", schema(
+	x := &tools{table: t, verbs: v, flights: make(map[string]*flight)}
+	add(s, x, "send", "Send a message to the operator's phone. Their answer comes back to you as a channel event that quotes it.", schema(
 		required("text", stringType, "What to say, as plain text."),
 		optional("attachments", stringList, "Paths of files to send along. Only files below the folders that the operator has allowed."),
 	), x.send)
-	add(s, t.Log, "reply", "Answer in the chat that an event came from. Pass the event's chat_id.", schema(
+	add(s, x, "reply", "Answer in the chat that an event came from. Pass the event's chat_id.", schema(
 		required("chat_id", stringType, "The event's chat_id."),
 		required("text", stringType, "What to say, as plain text."),
 		optional("reply_to", stringType, "A message_id of that chat to quote."),
 		optional("attachments", stringList, "Paths of files to send along."),
 	), x.reply)
-	add(s, t.Log, "react", "React to a message with an emoji.", schema(
+	add(s, x, "react", "React to a message with an emoji.", schema(
 		required("chat_id", stringType, "The event's chat_id."),
 		required("message_id", stringType, "The event's message_id."),
 		required("emoji", stringType, "One emoji."),
 		optional("remove", boolType, "Take that reaction back."),
 	), x.react)
-	add(s, t.Log, "edit_message", "Replace the text of a message that you sent.", schema(
+	add(s, x, "edit_message", "Replace the text of a message that you sent.", schema(
 		required("chat_id", stringType, "The chat it is in."),
 		required("message_id", stringType, "Its id, as send or reply named it."),
 		required("text", stringType, "The new text."),
 	), x.edit)
-	add(s, t.Log, "delete_message", "Delete a message that you sent, for everybody.", schema(
+	add(s, x, "delete_message", "Delete a message that you sent, for everybody.", schema(
 		required("chat_id", stringType, "The chat it is in."),
 		required("message_id", stringType, "Its id, as send or reply named it."),
 	), x.delete)
-	add(s, t.Log, "list_chats", "List the people and groups that may be written to, with the chat_id for reply.", schema(
+	add(s, x, "list_chats", "List the people and groups that may be written to, with the chat_id for reply.", schema(
 		optional("query", stringType, "Part of a name or id."),
 	), x.listChats)
-	add(s, t.Log, "inbox", "What was sent to you and you have not acknowledged, new before seen. For when events are not pushed to you, or may have been missed.", schema(
+	add(s, x, "inbox", "What was sent to you and you have not acknowledged, new before seen. For when events are not pushed to you, or may have been missed.", schema(
 		optional("wait_seconds", intRange(0, 50), "How long to wait for something to arrive. Default 0."),
 		optional("ack", stringList, "Ids of events that you have dealt with: they are not listed again."),
 	), x.inbox)
-	add(s, t.Log, "get_message", "The whole text of an event that was cut, 32 KiB a call.", schema(
+	add(s, x, "get_message", "The whole text of an event that was cut, 32 KiB a call.", schema(
 		required("id", stringType, "The event's id."),
 		optional("offset", intRange(0, 1<<40), "Byte to start at, as the last call named it."),
 	), x.getMessage)
-	add(s, t.Log, "ask", "Ask the operator a question on the phone and wait for the answer. For a decision that is a person's to make; never for permission to use a tool.", schema(
+	add(s, x, "ask", "Ask the operator a question on the phone and wait for the answer. For a decision that is a person's to make; never for permission to use a tool.", schema(
 		required("question", stringType, "What to ask, in a few sentences of plain text."),
 		optional("choices", stringList, "Answers to choose from, at most 20. The operator may answer in words nevertheless."),
 		optional("timeout_seconds", intRange(0, 50), "How long to wait. Default 45."),
@@ -110,7 +114,7 @@ func newSDK(t *Table, v Verbs, version string) *mcp.Server {
 
 // addSalon registers what agents need to talk to each other.
 func (x *tools) addSalon(s *mcp.Server) {
-	add(s, x.table.Log, "send_message", "Send a message to another agent by its name, or to all others.", schema(
+	add(s, x, "send_message", "Send a message to another agent by its name, or to all others.", schema(
 		required("content", stringType, "What to say."),
 		optional("target", stringType, "The agent's name. Without it: everybody."),
 		optional("meta", objectType, "Attributes for the event, by name."),
@@ -120,15 +124,61 @@ func (x *tools) addSalon(s *mcp.Server) {
 // add registers a tool. The SDK checks arguments against the schema before
 // they reach h. What h returns as text or as an error the model reads; a
 // *jsonrpc.Error is a protocol error.
-func add[In any](s *mcp.Server, log *slog.Logger, name, description string, schema map[string]any, h func(context.Context, *call, In) (string, error)) {
+func add[In any](s *mcp.Server, x *tools, name, description string, schema map[string]any, h func(context.Context, *call, In) (string, error)) {
 	tool := &mcp.Tool{Name: name, Description: description, InputSchema: schema}
 	mcp.AddTool(s, tool, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
-		text, err := h(ctx, callOf(req), in)
-		if err != nil {
-			return nil, nil, readable(log, name, err)
-		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+		result, err := x.once(ctx, name, callOf(req), func(ctx context.Context, c *call) (*mcp.CallToolResult, error) {
+			text, err := h(ctx, c, in)
+			if err != nil {
+				return x.refusal(name, err)
+			}
+			if name != "inbox" {
+				text += x.hint(ctx, c.session)
+			}
+			return says(text, false), nil
+		})
+		return result, nil, err
 	})
+}
+
+// says returns the result of a tool that the model reads.
+func says(text string, isError bool) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: isError}
+}
+
+// refusal returns err as the model may read it. What it may not read goes to
+// the log.
+func (x *tools) refusal(tool string, err error) (*mcp.CallToolResult, error) {
+	if _, protocol := errors.AsType[*jsonrpc.Error](err); protocol {
+		return nil, err
+	}
+	if hub.KindOf(err) == hub.Internal && !errors.Is(err, errCancelled) {
+		x.table.Log.Error("tool", "tool", tool, "err", err)
+	}
+	return says(hub.Readable(err), true), nil
+}
+
+// hint is the line that tells what waits for s and was not handed over to it;
+// empty: nothing does.
+func (x *tools) hint(ctx context.Context, s *session) string {
+	x.table.mu.Lock()
+	receives := s.receives()
+	x.table.mu.Unlock()
+	if !receives {
+		return ""
+	}
+	n, err := x.table.Mail.Count(ctx, s.saved.Agent, s.saved.ID, s.birth(), s.sent())
+	switch {
+	case err != nil:
+		x.table.Log.Error("count what waits", "session", s.saved.ID, "err", err)
+		return ""
+	case n == 0:
+		return ""
+	case n == 1:
+		return "\n1 message waits for you: call inbox."
+	default:
+		return fmt.Sprintf("\n%d messages wait for you: call inbox.", n)
+	}
 }
 
 type sendArgs struct {
@@ -291,6 +341,9 @@ func (x *tools) sendMessage(ctx context.Context, c *call, in messageArgs) (strin
 		Via: hub.ViaTool, Kind: hub.Text, Agent: c.session.saved.Agent, Subject: c.session.saved.Subject,
 		To: hub.AgentID(strings.TrimSpace(in.Target)), Text: hub.StripControl(in.Content), Meta: meta,
 	}
+	if c.key != "" {
+		m.Dedup = "call|" + c.key
+	}
 	r, err := x.verbs.Receive(ctx, m)
 	if err != nil {
 		return "", err
@@ -305,6 +358,8 @@ func (x *tools) sendMessage(ctx context.Context, c *call, in messageArgs) (strin
 // fate says what became at once of a message to an agent.
 func fate(to hub.AgentID, r hub.Receipt) string {
 	switch {
+	case r.Repeated:
+		return fmt.Sprintf("already sent (id %s)", r.ID)
 	case to == "":
 		return fmt.Sprintf("sent to %d sessions (id %s)", r.Sessions, r.ID)
 	case r.Sessions > 0:
@@ -324,16 +379,4 @@ func (x *tools) seated(c *call) error {
 		return hub.Errorf(hub.Denied, "another session has taken the name %s: this one gets nothing and may not speak for it. Reconnect to take it back.", c.session.saved.Agent)
 	}
 	return nil
-}
-
-// readable returns err as the model may read it. What it may not read goes to
-// the log.
-func readable(log *slog.Logger, tool string, err error) error {
-	if _, protocol := errors.AsType[*jsonrpc.Error](err); protocol {
-		return err
-	}
-	if hub.KindOf(err) == hub.Internal && !errors.Is(err, errCancelled) {
-		log.Error("tool", "tool", tool, "err", err)
-	}
-	return errors.New(hub.Readable(err))
 }

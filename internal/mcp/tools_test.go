@@ -21,6 +21,9 @@ func TestSendingTools(t *testing.T) {
 	c.Open("")
 	eventually(t, func() error { return want("alice", h.states("alice"), "live") }) // else the operator would be told that nobody is here
 	h.says("from the phone")                                                        // key 1
+	eventually(t, func() error {                                                    // else results would tell that it waits
+		return want("waiting", strings.Contains(c.Tool("list_chats", nil).Text, "wait"), false)
+	})
 	for _, tt := range []struct {
 		tool   string
 		args   map[string]any
