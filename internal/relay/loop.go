@@ -23,7 +23,7 @@ type loops struct {
 	pairs map[pair]*exchange
 }
 
-// A pair is two agents, in order; the second is empty for what goes to all.
+// A pair is two agents, in order; the second is empty for what one sends to all.
 type pair struct{ a, b hub.AgentID }
 
 func pairOf(m hub.Message) pair {
@@ -56,7 +56,10 @@ func (r *Relay) hops(ctx context.Context, m hub.Message) int {
 // is told once.
 func (r *Relay) goesRound(m hub.Message) bool {
 	over, tell := r.loops.add(pairOf(m), m.Hops > maxHops, r.PairRate, r.Now())
-	if tell {
+	switch {
+	case tell && m.To == "":
+		r.tell(r.Operator, fmt.Sprintf("%s keeps writing to all agents. What it sends them now waits in their inboxes and wakes none.", m.Agent))
+	case tell:
 		r.tell(r.Operator, fmt.Sprintf("%s and %s keep answering each other. What they send now waits in their inboxes and wakes neither; tell one of them to go on, or to stop.", m.Agent, m.To))
 	}
 	return over

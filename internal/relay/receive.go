@@ -156,9 +156,14 @@ func (r *Relay) receiveAddressed(ctx context.Context, m hub.Message) (hub.Receip
 	if real, ok := r.Aliases[m.To]; ok {
 		m.To = real
 	}
+	quiet := false
+	if m.Via == hub.ViaTool {
+		m.Hops = r.hops(ctx, m)
+		quiet = r.goesRound(m)
+	}
 	if m.To == "" {
-		others := func(a hub.AgentID) bool { return a == m.Agent }
-		return r.offer(ctx, m, hub.Decision{To: slices.DeleteFunc(r.Sessions.Everybody(), others)})
+		itself := func(a hub.AgentID) bool { return a == m.Agent }
+		return r.offer(ctx, m, hub.Decision{To: slices.DeleteFunc(r.Sessions.Everybody(), itself), Quiet: quiet})
 	}
 	known, err := r.isKnown(ctx, m.To)
 	if err != nil {
@@ -167,12 +172,7 @@ func (r *Relay) receiveAddressed(ctx context.Context, m hub.Message) (hub.Receip
 	if !known {
 		return r.offerNobody(ctx, m)
 	}
-	d := hub.Decision{To: []hub.AgentID{m.To}, Hold: !r.Sessions.Present(m.To)}
-	if m.Via == hub.ViaTool {
-		m.Hops = r.hops(ctx, m)
-		d.Quiet = r.goesRound(m)
-	}
-	return r.offer(ctx, m, d)
+	return r.offer(ctx, m, hub.Decision{To: []hub.AgentID{m.To}, Hold: !r.Sessions.Present(m.To), Quiet: quiet})
 }
 
 // offerNobody records a message to a name that no agent ever had.
