@@ -21,7 +21,11 @@ func newAsk(a *hub.Asks) *ask {
 	if a == nil {
 		return nil
 	}
-	return &ask{Code: a.Code, Choices: a.Choices}
+	n := &ask{Code: a.Code}
+	for _, c := range a.Choices {
+		n.Choices = append(n.Choices, hub.OneLine(c, hub.PreviewBytes))
+	}
+	return n
 }
 
 // answered returns a as it is once text was said to it. The first answer stands.

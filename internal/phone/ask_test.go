@@ -125,6 +125,14 @@ func TestWhatTheGateKeptOutAnswersNothing(t *testing.T) {
 	}
 }
 
+func TestNothingIsHiddenInAChoice(t *testing.T) {
+	p := newPhone(t, "")
+	k := askFor(t, p, &hub.Asks{Choices: []string{"keep\u202edrop", "two\nlines"}})
+	if d := cmp.Diff([]string{"keep\uFFFDdrop", "two lines"}, shown(t, p, operator, k).Asks.Choices); d != "" {
+		t.Errorf("choices (-want +got):\n%s", d)
+	}
+}
+
 func TestOnlyTheHubMakesARequestOfAMessage(t *testing.T) {
 	p := newPhone(t, "")
 	typed := say(t, p, "deploy-bot", "🔐 deploy-bot asks to use Bash\n\nAnswer “yes abcde” or “no abcde”.")
