@@ -96,7 +96,7 @@ func newSDK(t *Table, v Verbs, version string) *mcp.Server {
 		optional("wait_seconds", intRange(0, 50), "How long to wait for something to arrive. Default 0."),
 		optional("ack", stringList, "Ids of events that you have dealt with: they are not listed again."),
 	), x.inbox)
-	add(s, x, "get_message", "The whole text of an event that was cut, 32 KiB a call.", schema(
+	add(s, x, "get_message", "The whole text of an event that was cut, or the whole body of a webhook's, 32 KiB a call.", schema(
 		required("id", stringType, "The event's id."),
 		optional("offset", intRange(0, 1<<40), "Byte to start at, as the last call named it."),
 	), x.getMessage)
