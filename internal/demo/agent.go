@@ -178,7 +178,8 @@ func (a *Agent) answer(ctx context.Context, session *mcp.ClientSession, e Event)
 			return nil // it was told before
 		}
 		delete(a.asked, v.Request)
-		e, e.Verdict = asked, v
+		e = asked
+		e.Verdict = v
 	}
 	r := a.Rule(e)
 	for _, text := range r.Say {
