@@ -15,7 +15,7 @@ type proof struct {
 	stream *stream
 	offset int64 // bytes written on the stream, the batch included
 	seq    hub.Seq
-	taken  []func(hub.AgentID, hub.SessionID)
+	taken  []*event // that are to be told
 }
 
 // proofs are all batches that wait to be proved. Each waits for the same time,
@@ -64,7 +64,7 @@ func (t *Table) watch(st *stream, batch []*event) {
 	x.first = x.due
 	for _, ev := range batch {
 		if ev.taken != nil {
-			x.taken = append(x.taken, ev.taken)
+			x.taken = append(x.taken, ev)
 		}
 	}
 	t.proofs.push(x)
@@ -99,9 +99,9 @@ func (t *Table) proveOne(x proof) {
 	switch {
 	case x.stream.ended.Load(): // offered again when the session returns
 	case x.stream.out.acknowledged(x.offset):
-		t.handOver(x.stream.session, x.seq)
-		for _, taken := range x.taken {
-			taken(x.stream.session.saved.Agent, x.stream.session.saved.ID)
+		if s := x.stream.session; !s.saved.Acks {
+			t.handOver(s, x.seq)
+			t.take(s, x.taken)
 		}
 	case t.Now().Sub(x.first) > unprovedFor:
 		x.stream.end("half open") // its peer takes nothing and says nothing
@@ -115,5 +115,12 @@ func (t *Table) proveOne(x proof) {
 func (t *Table) handOver(s *session, last hub.Seq) {
 	if first, ok := s.advance(last); ok {
 		t.Presence.Settled(hub.Settlement{Agent: s.saved.Agent, Session: s.saved.ID, First: first, Last: last, State: hub.HandedOver})
+	}
+}
+
+// take tells events that s was handed them.
+func (t *Table) take(s *session, taken []*event) {
+	for _, ev := range taken {
+		ev.taken(s.saved.Agent, s.saved.ID)
 	}
 }

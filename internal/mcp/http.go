@@ -134,7 +134,7 @@ func (t *Table) startOf(s *session, last hub.Seq) hub.Seq {
 	defer t.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if last > t.delivered {
+	if last > t.delivered || s.saved.Acks {
 		last = 0
 	}
 	return max(last, s.cursor)
@@ -212,11 +212,15 @@ func (s *Server) initialize(w http.ResponseWriter, r *http.Request, req *jsonrpc
 		ClientInfo struct {
 			Name string `json:"name"`
 		} `json:"clientInfo"`
+		Capabilities struct {
+			Experimental map[string]json.RawMessage `json:"experimental"`
+		} `json:"capabilities"`
 	}
 	_ = json.Unmarshal(req.Params, &params) // the SDK has taken them
+	_, acks := params.Capabilities.Experimental[capabilityAttach]
 	sv := hub.SavedSession{
 		ID: hub.SessionID(rand.Text()), Agent: agent, Named: agent != "", Seat: seat,
-		Subject: who.Subject(), Client: hub.Clip(params.ClientInfo.Name, 100), Version: version,
+		Subject: who.Subject(), Acks: acks, Client: hub.Clip(params.ClientInfo.Name, 100), Version: version,
 	}
 	if !sv.Named {
 		sv.Agent = hub.AgentID(sv.ID)
@@ -351,7 +355,7 @@ func (t *Table) mustStartAfresh(s *session) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	sv := &s.saved
-	if sv.Client != "claude-code" || !sv.Streamed || sv.Refused || s.state == live || t.Now().Sub(s.left) < awayFor {
+	if sv.Client != "claude-code" || sv.Acks || !sv.Streamed || sv.Refused || s.state == live || t.Now().Sub(s.left) < awayFor {
 		return false
 	}
 	sv.Refused = true

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -74,7 +75,7 @@ func (x *tools) inbox(ctx context.Context, c *call, in inboxArgs) (string, error
 	}
 	answer.More = more
 	c.afterwards(func(written bool) {
-		if written {
+		if written && !c.session.saved.Acks {
 			x.table.handedByInbox(c.session, mail)
 		}
 	})
@@ -132,7 +133,7 @@ func (x *tools) getMessage(ctx context.Context, c *call, in getArgs) (string, er
 	if err != nil {
 		return "", err
 	}
-	text := m.Text
+	text := cmp.Or(m.Raw, m.Text) // what was shown may be a digest
 	for in.Offset < len(text) && !utf8.RuneStart(text[in.Offset]) {
 		in.Offset++
 	}

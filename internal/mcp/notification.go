@@ -22,6 +22,8 @@ func (s *Server) notification(ctx context.Context, ss *session, req *jsonrpc.Req
 		if cancel != nil {
 			(*cancel)(errCancelled)
 		}
+	case methodHanded:
+		s.Table.handed(ss, req.Params)
 	case methodPermission:
 		s.Table.permission(ctx, s.Verbs, ss, req.Params)
 	}

@@ -25,7 +25,7 @@ func (t *Table) attach(s *session, st *stream, last hub.Seq) (ok bool) {
 	t.mu.Lock()
 	sent := last <= t.delivered
 	t.mu.Unlock()
-	if sent {
+	if sent && !s.saved.Acks {
 		t.handOver(s, last)
 	}
 	t.mu.Lock()
@@ -43,7 +43,7 @@ func (t *Table) attach(s *session, st *stream, last hub.Seq) (ok bool) {
 	}
 	s.mu.Lock()
 	old := s.stream
-	s.stream, s.queue, s.queued = st, nil, 0
+	s.stream, s.queue, s.queued, s.unacked = st, nil, 0, nil
 	st.from = s.cursor
 	st.upto.Store(uint64(s.cursor))
 	st.wake()

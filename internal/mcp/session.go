@@ -61,6 +61,8 @@ type session struct {
 	cursor   hub.Seq // handed over up to here
 	queue    []*event
 	queued   int                                 // bytes in queue
+	reach    hub.Seq                             // up to where it may say that it was handed offers
+	unacked  []*event                            // without a Seq, that it was written and has not acknowledged
 	verdicts []*verdict                          // that it was not proved to have, oldest first
 	handed   []hub.MessageID                     // by inbox, the last ones: the record may not know yet
 	cancel   map[string]*context.CancelCauseFunc // running calls by the client's request id

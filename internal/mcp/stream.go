@@ -141,6 +141,9 @@ func (st *stream) putPage(offers []hub.Offer) bool {
 // watched. It reports false when the stream is no more.
 func (st *stream) put(batch []*event) bool {
 	t := st.table
+	if st.session.saved.Acks {
+		st.session.expect(batch)
+	}
 	if err := st.out.write(batch); err != nil || st.ended.Load() {
 		return false
 	}

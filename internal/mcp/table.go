@@ -247,7 +247,7 @@ func (t *Table) Withdraw(agent hub.AgentID, ids []hub.MessageID) {
 
 // add puts a session into the table. t.mu is held.
 func (t *Table) add(sv hub.SavedSession) *session {
-	s := &session{saved: sv, kept: sv.Used, cursor: max(sv.Cursor, sv.Birth), box: t.box(sv.Agent)}
+	s := &session{saved: sv, kept: sv.Used, cursor: max(sv.Cursor, sv.Birth), reach: t.delivered, box: t.box(sv.Agent)}
 	s.box.sessions = append(s.box.sessions, s)
 	t.sessions[sv.ID] = s
 	return s

@@ -91,7 +91,7 @@ func (s *session) unsaid(st *stream) (batch []*event) {
 	for _, v := range s.verdicts {
 		if v.on != st {
 			v.on = st
-			batch = append(batch, &event{line: v.line, taken: func(hub.AgentID, hub.SessionID) { s.proved(v) }})
+			batch = append(batch, &event{id: hub.MessageID(v.Request), line: v.line, taken: func(hub.AgentID, hub.SessionID) { s.proved(v) }})
 		}
 	}
 	return batch
