@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -70,17 +71,14 @@ type Hooks struct {
 	Now    func() time.Time
 
 	mu     sync.Mutex
-	counts map[string]*Counts // guarded by mu
+	counts map[string]Counts // guarded by mu
 }
 
 // Counts returns what became of the calls of the hook of that name.
 func (s *Hooks) Counts(name string) Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.counts[name]; c != nil {
-		return *c
-	}
-	return Counts{}
+	return s.counts[name]
 }
 
 // Forget begins to count anew for the hook of that name.
@@ -90,19 +88,34 @@ func (s *Hooks) Forget(name string) {
 	delete(s.counts, name)
 }
 
-// count counts a call of a hook in the field that of names.
-func (s *Hooks) count(name string, of func(*Counts) *uint64) {
+// An answer is what a call is told, and counted as.
+type answer string
+
+const (
+	accepted  answer = "ok"
+	duplicate answer = "duplicate"
+	ignored   answer = "ignored"
+	refused   answer = "" // told an error
+)
+
+func (s *Hooks) count(name string, a answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.counts[name]
-	if c == nil {
-		if s.counts == nil {
-			s.counts = make(map[string]*Counts)
-		}
-		c = &Counts{}
-		s.counts[name] = c
+	switch a {
+	case accepted:
+		c.Accepted++
+	case duplicate:
+		c.Duplicates++
+	case ignored:
+		c.Ignored++
+	case refused:
+		c.Refused++
 	}
-	*of(c)++
+	if s.counts == nil {
+		s.counts = make(map[string]Counts)
+	}
+	s.counts[name] = c
 }
 
 // A noToken is an error that [auth.Unauthorized] is to answer.
@@ -116,9 +129,9 @@ func (s *Hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 		// Who may not call hooks does not learn which there are.
 		err = errors.Join(s.checkToken(r), err)
 	}
-	answer := ""
+	var a answer
 	if err == nil {
-		answer, err = s.call(w, r, h)
+		a, err = s.call(w, r, h)
 	}
 	if e, ok := errors.AsType[noToken](err); ok {
 		auth.Unauthorized(w, e.error)
@@ -127,67 +140,60 @@ func (s *Hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return say(w, answer)
+	s.count(h.Name, a)
+	return say(w, a)
 }
 
 // say answers in plain text, as the seed's receiver does.
-func say(w http.ResponseWriter, answer string) error {
+func say(w http.ResponseWriter, a answer) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, err := w.Write([]byte(answer))
+	_, err := io.WriteString(w, string(a))
 	return err
 }
 
-// call takes a call of h in, and returns what to answer.
-func (s *Hooks) call(w http.ResponseWriter, r *http.Request, h Hook) (answer string, err error) {
+// call takes a call of h in.
+func (s *Hooks) call(w http.ResponseWriter, r *http.Request, h Hook) (answer, error) {
 	body, proof, err := s.admit(r, h)
 	if err != nil {
-		return "", err
+		return refused, err
 	}
 	if err := s.limit(w, "hook\x00"+h.Name); err != nil {
-		return "", err
+		return refused, err
 	}
 	d := presets[h.Preset].describe(r.Header, body)
 	if !h.wants(d.event) {
-		s.count(h.Name, func(c *Counts) *uint64 { return &c.Ignored })
-		return "ignored", nil
+		return ignored, nil
 	}
 	keys, err := keys(h.Name, r.Header, &d, proof)
 	if err != nil {
-		return "", err
+		return refused, err
 	}
 	_, repeated, err := s.receive(r.Context(), keys, message(h, r, body, d))
-	switch {
-	case err != nil:
-		return "", err
-	case repeated:
-		s.count(h.Name, func(c *Counts) *uint64 { return &c.Duplicates })
-		return "duplicate", nil
-	default:
-		s.count(h.Name, func(c *Counts) *uint64 { return &c.Accepted })
-		return "ok", nil
+	if repeated {
+		return duplicate, err
 	}
+	return accepted, err
 }
 
 // admit returns the body of a call that may be made, and, if it is signed, what
 // no other call has. A body is read before it is known to be signed: its
 // signature is over all of it.
 func (s *Hooks) admit(r *http.Request, h Hook) (body []byte, proof string, err error) {
-	refused := func(err error) error {
-		s.count(h.Name, func(c *Counts) *uint64 { return &c.Refused })
-		return err
-	}
 	if h.Secret == "" {
-		if err := s.checkToken(r); err != nil {
-			return nil, "", refused(err)
+		err = s.checkToken(r)
+	}
+	if err == nil {
+		if body, err = httpd.ReadBody(r); err != nil {
+			return nil, "", err
 		}
 	}
-	if body, err = httpd.ReadBody(r); err != nil || h.Secret == "" {
-		return body, "", err
+	if err == nil && h.Secret != "" {
+		proof, err = presets[h.Preset].verify(h.Secret, r.Header, body, s.Now())
 	}
-	if proof, err = presets[h.Preset].verify(h.Secret, r.Header, body, s.Now()); err != nil {
-		return nil, "", refused(err)
+	if err != nil {
+		s.count(h.Name, refused)
 	}
-	return body, proof, nil
+	return body, proof, err
 }
 
 // checkToken fails without the shared token.

@@ -32,5 +32,5 @@ func (l Listener) call(w http.ResponseWriter, r *http.Request) error {
 	if _, err := l.Receiver.Receive(r.Context(), m); err != nil {
 		return err
 	}
-	return say(w, "ok")
+	return say(w, accepted)
 }
