@@ -225,6 +225,9 @@ func (s *Server) initialize(w http.ResponseWriter, r *http.Request, req *jsonrpc
 	if !sv.Named {
 		sv.Agent = hub.AgentID(sv.ID)
 	}
+	if resp.Result, err = instruct(resp.Result, s.Table.view, agent); err != nil {
+		return err
+	}
 	if _, err := s.Table.create(r.Context(), sv); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ type tools struct {
 // newSDK returns the SDK's server with our tools, for sessions in t.
 func newSDK(t *Table, v Verbs, version string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "aldis", Version: version}, &mcp.ServerOptions{
-		Instructions:              instructions(t.view),
+		Instructions:              instructions(t.view, ""),
 		Logger:                    slog.New(slog.DiscardHandler), // it logs each connection, and ours are not real
 		SupportedProtocolVersions: versions,
 		Capabilities: &mcp.ServerCapabilities{
