@@ -110,6 +110,7 @@ type status struct {
 	Agents    []agentStatus        `json:"agents"`
 	Routes    int                  `json:"routes"`
 	Waiting   int64                `json:"waiting"` // messages that nobody was there for
+	Prompts   int                  `json:"prompts"` // requests for permission and questions that are open
 	Platforms []hub.PlatformReport `json:"platforms"`
 	Access    accessTrouble        `json:"access"`
 }
@@ -123,7 +124,7 @@ type agentStatus struct {
 func (h *hubProcess) status(w http.ResponseWriter, _ *http.Request) error {
 	s := status{
 		Version: version(), Started: h.started.UTC(), Sessions: h.table.List(),
-		Routes: h.relay.Routes.Len(), Waiting: h.relay.Waiting(), Agents: []agentStatus{}, Platforms: h.reports(),
+		Routes: h.relay.Routes.Len(), Waiting: h.relay.Waiting(), Prompts: h.relay.OpenPrompts(), Agents: []agentStatus{}, Platforms: h.reports(),
 		Access: h.access.status(),
 	}
 	seen := map[hub.AgentID]bool{}

@@ -100,6 +100,7 @@ func (s status) print(out io.Writer) error {
 	fmt.Fprintf(w, "hub\t%s, up since %s\n", s.Version, s.Started.Local().Format(time.DateTime))
 	fmt.Fprintf(w, "routes\t%d\n", s.Routes)
 	fmt.Fprintf(w, "waiting\t%d\n", s.Waiting)
+	fmt.Fprintf(w, "prompts\t%d open\n", s.Prompts)
 	s.Access.print(w)
 	for _, p := range s.Platforms {
 		fmt.Fprintf(w, "platform\t%s: %s, version %s at %s, last notice %s\n", p.Platform, p.State, orNone(p.Version), p.Address, since(p.Last))

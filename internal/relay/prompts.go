@@ -115,6 +115,9 @@ func (r *Relay) closePrompt(ctx context.Context, id hub.MessageID) bool {
 
 // ask sends the message that asks p.
 func (r *Relay) ask(ctx context.Context, p hub.Prompt) (hub.Sent, error) {
+	if !r.Gate.MayReach(p.Chat.Platform, p.Chat.Chat) {
+		return hub.Sent{}, hub.Errorf(hub.Denied, "the operator's number is somebody else's now: aldis status says more")
+	}
 	m := r.accept(hub.Message{
 		ID: p.ID, Via: hub.ViaPrompt, Kind: hub.Text, Agent: p.Agent, Subject: p.Subject, Dedup: "prompt|" + string(p.ID),
 		Ref: p.Chat, Text: p.Text, Asks: &hub.Asks{Code: p.Code, Choices: p.Choices},
@@ -205,6 +208,13 @@ func (r *Relay) settlePrompts(ctx context.Context) {
 	})
 }
 
-// Prompts returns what agents have asked, oldest first: what is open, and what
-// was opened in the last 24 h.
-func (r *Relay) Prompts() []hub.Prompt { return r.desk.All() }
+// OpenPrompts returns how many requests for permission and questions are open.
+func (r *Relay) OpenPrompts() int {
+	n := 0
+	for _, p := range r.desk.All() {
+		if p.State == hub.Open {
+			n++
+		}
+	}
+	return n
+}
