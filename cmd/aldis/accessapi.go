@@ -35,7 +35,7 @@ type accessTrouble struct {
 }
 
 func (f *accessFile) status() accessTrouble {
-	s := accessTrouble{Policy: f.gate.Access().Policy, Moved: f.gate.Moved()}
+	s := accessTrouble{Policy: f.gate.Access().Policy, Moved: append([]gate.Binding{}, f.gate.Moved()...)}
 	if err := f.wrong(); err != nil {
 		s.Policy, s.Trouble = "", err.Error()
 	}

@@ -153,13 +153,18 @@ func (g *Gate) Open(p hub.PlatformID, id hub.ChatID) {
 	g.reach = append(g.reach, chat{p, id})
 }
 
-// MayReach reports whether agents may write to a chat.
+// MayReach reports whether agents may write to a chat. It is no longer so where
+// the chat is named after somebody whose name is another's now.
 func (g *Gate) MayReach(p hub.PlatformID, id hub.ChatID) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	return g.Anyone || slices.ContainsFunc(g.reach, func(c chat) bool {
-		return c.platform == p && g.same(p, c.id, id)
-	})
+	if g.Anyone {
+		return true
+	}
+	return slices.ContainsFunc(g.reach, func(c chat) bool { return c.platform == p && g.same(p, c.id, id) }) &&
+		!slices.ContainsFunc(g.access.Bindings, func(b Binding) bool {
+			return !b.Moved.IsZero() && b.Platform == p && g.same(p, hub.ChatID(b.ID), id)
+		})
 }
 
 func (g *Gate) same(p hub.PlatformID, a, b hub.ChatID) bool {

@@ -193,6 +193,19 @@ func TestMovedNumberIsToldOnceUntilRebound(t *testing.T) {
 	}
 }
 
+func TestAgentsDoNotWriteToWhoeverHasTheNumberNow(t *testing.T) {
+	g := house(Access{Policy: PolicyAllowlist})
+	g.Open("signal", hub.ChatID(bob))
+	g.Admit(from(bob, bobUUID), false)
+	if !g.MayReach("signal", hub.ChatID(bob)) {
+		t.Error("bob can't be written to")
+	}
+	g.Admit(from(bob, eveUUID), false)
+	if g.MayReach("signal", hub.ChatID(bob)) {
+		t.Error("whoever has bob's number now can be written to")
+	}
+}
+
 func TestWhatWasFoundOutOutlivesAnInstall(t *testing.T) {
 	g := house(Access{})
 	g.Admit(from(bob, bobUUID), false)

@@ -3,6 +3,7 @@ package relay_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,4 +51,24 @@ func TestStrangerIsToldACode(t *testing.T) {
 			t.Errorf("at last %q is told %q", string(last.Ref.Chat), last.Text)
 		}
 	}, pairing)
+}
+
+// TestNothingIsAskedOfWhoeverHasTheOperatorsNumberNow keeps what agents are up to
+// from somebody who has only got the number.
+func TestNothingIsAskedOfWhoeverHasTheOperatorsNumberNow(t *testing.T) {
+	start(t, func(f *fixture) {
+		f.Gate.Operate(fake, hub.SenderID(operator))
+		for _, lasting := range []hub.SenderID{"old", "new"} {
+			f.receive(from(string(lasting), func(m *hub.Message) { m.From = hub.Sender{ID: hub.SenderID(operator), Lasting: lasting} }))
+		}
+		before := len(f.platform.Sent())
+		f.Permission(f.t.Context(), hub.Prompt{Agent: "ci", Session: "s", Request: "abcde", Tool: "Bash"}, "rm", "{}")
+		synctest.Wait()
+		if sent := f.platform.Sent()[before:]; len(sent) != 0 {
+			t.Errorf("sent: %q", sent[0].Text)
+		}
+		if ps := f.Prompts(); len(ps) != 1 || ps[0].State != hub.Closed {
+			t.Errorf("prompts %+v", ps)
+		}
+	})
 }
