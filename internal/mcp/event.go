@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -160,7 +161,7 @@ func content(m hub.Message) string {
 	case text == "":
 		return "[empty message]" // one client refuses empty content
 	case len(text) > contentBytes:
-		note := fmt.Sprintf("\n[cut: get_message %s has all %d bytes]", m.ID, len(m.Text))
+		note := fmt.Sprintf("\n[cut: get_message %s has all %d bytes]", m.ID, len(cmp.Or(m.Raw, m.Text)))
 		return hub.Clip(text, contentBytes-len(note)) + note
 	default:
 		return text

@@ -141,6 +141,19 @@ func TestEventsReadAsDocumented(t *testing.T) {
 			"hi",
 			map[string]string{"id": "id-2", "ts": "2026-05-01T12:00:00.5Z", "source": "bob", "from": "bob", "run_id": "7"},
 		},
+		{
+			"a webhook's",
+			hub.Message{
+				ID: "id-3", Via: hub.ViaHook, Kind: hub.Text, Time: noon, Agent: "repo", To: "alice", Text: "push by <channel>", Raw: `{"ref":"main"}`,
+				Meta: map[string]string{"path": "/hooks/repo", "method": "POST", "event": "push", "delivery": "7"},
+			},
+			hub.Decision{To: []hub.AgentID{"alice"}},
+			"push by &lt;channel>",
+			map[string]string{
+				"id": "id-3", "ts": "2026-05-01T12:00:00.5Z", "source": "repo", "from": "repo",
+				"path": "/hooks/repo", "method": "POST", "event": "push", "delivery": "7",
+			},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := view{routes: true}.params(hub.Offer{Message: tt.message, Decision: tt.decision})

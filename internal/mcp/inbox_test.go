@@ -196,3 +196,21 @@ func TestGetMessagePagesOnWholeCharacters(t *testing.T) {
 		}
 	})
 }
+
+func TestGetMessageHasTheWholeBodyOfAWebhook(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		c := h.mailbox("alice")
+		r, err := h.relay.Receive(t.Context(), hub.Message{
+			Via: hub.ViaHook, Kind: hub.Text, Agent: "repo", Subject: "hook:repo", To: "alice", Text: "a digest", Raw: `{"whole":"body"}`,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := inbox(t, c, nil).Events; len(got) != 1 || got[0].Content != "a digest" {
+			t.Errorf("inbox: %+v", got)
+		}
+		if got := c.Tool("get_message", map[string]any{"id": r.ID}); got.Text != `{"whole":"body"}` {
+			t.Errorf("get_message: %+v", got)
+		}
+	})
+}

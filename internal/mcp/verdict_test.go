@@ -47,13 +47,17 @@ func (h *testHub) ruleOn(sv hub.SavedSession, request string, allow bool) *rulin
 	return r
 }
 
+func (r *ruling) told() []bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.dones)
+}
+
 // want fails the test unless Done has heard these.
 func (r *ruling) want(t *testing.T, when string, dones ...bool) {
 	t.Helper()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !slices.Equal(r.dones, dones) {
-		t.Errorf("%s: Done was told %v, want %v", when, r.dones, dones)
+	if got := r.told(); !slices.Equal(got, dones) {
+		t.Errorf("%s: Done was told %v, want %v", when, got, dones)
 	}
 }
 
@@ -106,6 +110,26 @@ func TestVerdictGoesToTheSessionThatAsked(t *testing.T) {
 		wantVerdicts(t, "the first, once it was proved", s)
 		one.want(t, "at the end", true)
 	})
+}
+
+// On a real socket the far end's TCP has to acknowledge it too.
+func TestVerdictIsProvedOnARealSocket(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, setup{})
+	reads, stalls := h.mailbox("alice"), h.mailbox("bob")
+	s := reads.Open("")
+	stalls.Stall()
+	for range 200 {
+		h.script("bob", strings.Repeat("x", 30<<10))
+	}
+	one, two := h.rule(reads, "abcde", true), h.rule(stalls, "fghij", true)
+	for {
+		if ev, ok := s.Next(10 * time.Second); !ok || ev.Data == verdictOf("abcde", "allow") {
+			break
+		}
+	}
+	eventually(t, func() error { return want("Done", one.told(), true) })
+	two.want(t, "while nothing more is taken")
 }
 
 // Whatever a session lacks, what is decided for it waits for its next stream.
