@@ -29,6 +29,7 @@ const (
 type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Run the hub."`
 	Channel channelCmd `cmd:"" help:"Be a channel for one agent, on stdin and stdout."`
+	Attach  attachCmd  `cmd:"" help:"Be a channel for one agent, on stdin and stdout, that is a line to a running hub."`
 	Send    sendCmd    `cmd:"" help:"Send a message to the operator's phone, or another chat, as an agent."`
 	Status  statusCmd  `cmd:"" help:"Show the sessions, agents, routes and platforms of a running hub."`
 	Hook    hookCmd    `cmd:"" help:"Manage webhooks: what services call to write to an agent."`
