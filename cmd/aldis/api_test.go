@@ -32,6 +32,9 @@ func TestNoTokenButTheAdminsManagesTheHub(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	if err := h.relay.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
 	_, mine, err := h.store.AddToken(ctx, "deploy-bot")
 	if err != nil {
 		t.Fatal(err)
