@@ -136,6 +136,9 @@ func (f *accessFile) save() {
 		return
 	}
 	err := f.change(func(*gate.Access) error { return nil })
+	if hub.KindOf(err) == hub.Conflict { // the file broke in this moment, and the log says so
+		return
+	}
 	if err != nil && (f.unsaved == nil || f.unsaved.Error() != err.Error()) {
 		f.log.Error("write what was found out about who comes in", "err", err)
 	}
