@@ -46,3 +46,14 @@ func FuzzPermission(f *testing.F) {
 		}
 	})
 }
+
+func FuzzKeyOf(f *testing.F) {
+	f.Add([]byte(`{"name":"send","_meta":{"aldis/key":"k"}}`))
+	f.Add([]byte(`{"name":"inbox","_meta":{"aldis/key":7}}`))
+	f.Fuzz(func(t *testing.T, params []byte) {
+		key, err := keyOf(params)
+		if len(key) > keyMost || err != nil && key != "" || !utf8.ValidString(key) {
+			t.Errorf("key %q, %v", key, err)
+		}
+	})
+}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -60,16 +60,14 @@ func (s *session) scoped(key string) string {
 // A flight is a call with a key that is being carried out. The same call made
 // again meanwhile waits for its result.
 type flight struct {
-	done   chan struct{}
-	cancel context.CancelFunc
-	call   *call // whose answer is written when that of any who wait is
+	done    chan struct{}
+	cancel  context.CancelFunc
+	call    *call        // whose answer is written when that of any who wait is
+	waiting atomic.Int64 // calls whose answers were not written
 
 	// set before done is closed
 	result *mcp.CallToolResult
 	err    error
-
-	mu      sync.Mutex
-	waiting int
 }
 
 // once has do carry c out, unless that was done before under its key: then it
@@ -84,6 +82,7 @@ func (x *tools) once(ctx context.Context, tool string, c *call, do func(context.
 	if first {
 		f.result, f.err = x.carryOut(ctx, tool, f.call, do)
 		x.land(f)
+		return f.result, f.err
 	}
 	select {
 	case <-f.done:
@@ -102,9 +101,7 @@ func (x *tools) board(c *call, cancel context.CancelFunc) (f *flight, first bool
 		f = &flight{done: make(chan struct{}), cancel: cancel, call: &call{session: c.session, key: c.key, record: c.record}}
 		x.flights[c.key] = f
 	}
-	f.mu.Lock()
-	f.waiting++
-	f.mu.Unlock()
+	f.waiting.Add(1)
 	x.mu.Unlock()
 	c.afterwards(f.leave)
 	return f, first
@@ -113,11 +110,7 @@ func (x *tools) board(c *call, cancel context.CancelFunc) (f *flight, first bool
 // leave notes that one who waited has written the answer, or can't. The last
 // one that can't speaks for all.
 func (f *flight) leave(written bool) {
-	f.mu.Lock()
-	f.waiting--
-	last := f.waiting == 0
-	f.mu.Unlock()
-	if written || last {
+	if last := f.waiting.Add(-1) == 0; written || last {
 		f.call.end(written)
 	}
 }
