@@ -344,11 +344,12 @@ type notice struct {
 // notice goes out from a queue, and is dropped with a line in the log when
 // that is full.
 func (r *Relay) tell(to hub.Ref, text string) {
-	if to.Platform == "" {
+	to.Key = ""
+	if to.Platform == "" || to == r.Operator && !r.Gate.MayReach(to.Platform, to.Chat) { // the operator's number may be another's now
 		return
 	}
 	select {
-	case r.notices <- notice{hub.Ref{Platform: to.Platform, Chat: to.Chat}, text}:
+	case r.notices <- notice{to, text}:
 	default:
 		r.Log.Warn("notice dropped: too many")
 	}
