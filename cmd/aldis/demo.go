@@ -269,7 +269,8 @@ func (h *hubProcess) agentStates(online map[string]bool) []phone.AgentState {
 	return list
 }
 
-// joinLines are how agents of the visitor's own join.
+// joinLines are how agents of the visitor's own join. A token may start with a
+// dash, so that a flag needs the sign before it.
 func joinLines(url string, tokens []string) []phone.JoinLine {
 	token := ""
 	if len(tokens) > 0 {
@@ -278,7 +279,7 @@ func joinLines(url string, tokens []string) []phone.JoinLine {
 	return []phone.JoinLine{
 		{Client: "Claude Code", Line: fmt.Sprintf(`claude mcp add --transport http aldis %s/mcp --header "X-Signal-Agent-Id: my-agent" --header "Authorization: Bearer %s" && claude --dangerously-load-development-channels server:aldis`, url, token)},
 		{Client: "Crush", Line: fmt.Sprintf(`{"mcp":{"aldis":{"type":"http","url":"%s/mcp","headers":{"X-Signal-Agent-Id":"my-agent","Authorization":"Bearer %s"}}}}`, url, token)},
-		{Client: "Another sample agent", Line: fmt.Sprintf("%s demo-agent my-agent --hub %s --token %s", ourName(), url, token)},
+		{Client: "Another sample agent", Line: fmt.Sprintf("%s demo-agent my-agent --hub %s --token=%s", ourName(), url, token)},
 		{Client: "A script", Line: fmt.Sprintf(`curl -X POST '%s/notify?label=ci' -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '{"content":"build failed on main","target":"deploy-bot"}'`, url, token)},
 	}
 }

@@ -13,8 +13,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"sync"
 	"time"
 
@@ -116,7 +118,7 @@ func (a *Agent) session(ctx context.Context) error {
 	parts.Go(func() { leave(session.Wait()) })
 	parts.Go(func() { a.listen(ctx, events) })
 	if !a.greeted && a.First != "" {
-		if err := a.call(ctx, session, "send", map[string]any{"text": a.First}); err != nil {
+		if _, err := a.call(ctx, session, "send", map[string]any{"text": a.First}); err != nil {
 			return err
 		}
 	}
@@ -190,7 +192,7 @@ func (a *Agent) answer(ctx context.Context, session *mcp.ClientSession, e Event)
 	}
 	if r.Ask != nil {
 		a.dawdle(ctx)
-		if err := a.call(ctx, session, "ask", map[string]any{"question": r.Ask.Text, "choices": r.Ask.Choices, "timeout_seconds": 0}); err != nil {
+		if err := a.ask(ctx, session, *r.Ask, e); err != nil {
 			return err
 		}
 	}
@@ -210,23 +212,51 @@ func (a *Agent) dawdle(ctx context.Context) {
 	}
 }
 
-// say says text where e came from.
-func (a *Agent) say(ctx context.Context, session *mcp.ClientSession, e Event, text string) error {
-	if chat := e.Meta["chat_id"]; chat != "" {
-		return a.call(ctx, session, "reply", map[string]any{"chat_id": chat, "reply_to": e.Meta["message_id"], "text": text})
+// ask asks a person because of e, and does not wait. Who answers at once has
+// the answer in the outcome of the call: then there is no event with it.
+func (a *Agent) ask(ctx context.Context, session *mcp.ClientSession, q Question, e Event) error {
+	outcome, err := a.call(ctx, session, "ask", map[string]any{"question": q.Text, "choices": q.Choices, "timeout_seconds": 0})
+	if m := answered.FindStringSubmatch(outcome); m != nil {
+		meta := maps.Clone(e.Meta)
+		meta["answer"] = m[1]
+		return a.answer(ctx, session, Event{Content: m[1], Meta: meta})
 	}
-	return a.call(ctx, session, "send_message", map[string]any{"target": e.Meta["from"], "content": text})
+	return err
 }
 
-// call calls a tool. One that refuses is not asked again.
-func (a *Agent) call(ctx context.Context, session *mcp.ClientSession, tool string, args map[string]any) error {
-	return patiently(ctx, "call "+tool, func(ctx context.Context) error {
+// answered is how the outcome of ask says what was answered.
+var answered = regexp.MustCompile(`^Answer: (?:choice \d+, )?(.+)`)
+
+// say says text where e came from.
+func (a *Agent) say(ctx context.Context, session *mcp.ClientSession, e Event, text string) error {
+	tool, args := "send_message", map[string]any{"target": e.Meta["from"], "content": text}
+	if chat := e.Meta["chat_id"]; chat != "" {
+		tool, args = "reply", map[string]any{"chat_id": chat, "reply_to": e.Meta["message_id"], "text": text}
+	}
+	_, err := a.call(ctx, session, tool, args)
+	return err
+}
+
+// call calls a tool, and returns what it says. One that refuses is not asked
+// again.
+func (a *Agent) call(ctx context.Context, session *mcp.ClientSession, tool string, args map[string]any) (outcome string, err error) {
+	err = patiently(ctx, "call "+tool, func(ctx context.Context) error {
 		result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
-		if err == nil && result.IsError {
-			a.Log.Warn("the hub refused a call", "agent", a.Name, "tool", tool)
+		if err != nil {
+			return err
 		}
-		return err
+		if result.IsError {
+			a.Log.Warn("the hub refused a call", "agent", a.Name, "tool", tool)
+			return nil
+		}
+		for _, c := range result.Content {
+			if text, ok := c.(*mcp.TextContent); ok {
+				outcome += text.Text
+			}
+		}
+		return nil
 	})
+	return outcome, err
 }
 
 // request asks for permission because of e, as a client does by itself when its

@@ -215,6 +215,22 @@ func TestLogWatcherAsksWhatToWatch(t *testing.T) {
 	cast.Wait()
 }
 
+func TestAnAnswerInTheOutcomeOfACallIsFound(t *testing.T) {
+	for outcome, want := range map[string]string{
+		"Answer: choice 2, postgres": "postgres",
+		"Answer: neither, thanks":    "neither, thanks",
+		"No answer yet. Ticket 1: the answer arrives as an event with question=\"1\".": "",
+	} {
+		got := ""
+		if m := answered.FindStringSubmatch(outcome); m != nil {
+			got = m[1]
+		}
+		if got != want {
+			t.Errorf("%q has the answer %q, want %q", outcome, got, want)
+		}
+	}
+}
+
 func TestAVerdictCountsOnce(t *testing.T) {
 	said := 0
 	a := &Agent{Rule: func(Event) Reply { said++; return Reply{} }, asked: map[string]Event{"abcde": {Content: "yes"}}}

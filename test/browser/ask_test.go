@@ -112,11 +112,16 @@ func TestAVerdictThatIsGivenWhileTheHubIsDownArrives(t *testing.T) {
 	t.Parallel()
 	p := startDemo(t).open(t)
 	asked := p.askToRollOut()
+	p.say("operator", "any errors?")
+	p.untilSays("3 errors in the last hour, all of them timeouts of cache-2.") // and the hub has written down what it asked before
 	noMore := p.excuse(outage)
 	p.click("#kill")
 	p.until("the hub is down", func(v view) bool { return v.State == "down" })
 	p.choose(asked, "Allow")
-	v := p.until("the answer waits", func(v view) bool { b, _ := v.Operator.find(func(b bubble) bool { return b.Mine && b.Ticks == "◷" }); return b.Text == "yes" })
+	v := p.until("the answer waits", func(v view) bool {
+		b, _ := v.Operator.find(func(b bubble) bool { return b.Mine && b.Ticks == "◷" })
+		return b.Text == "yes"
+	})
 	if b, _ := v.Operator.asks(deployBot); len(b.Ask.Buttons) != 2 || !b.Ask.Buttons[0].Off || b.Ask.Answer != "" {
 		t.Errorf("it shows %+v, want buttons that are off, and no answer yet", *b.Ask)
 	}
@@ -169,9 +174,6 @@ func TestAQuestionIsAnsweredByAButtonAndByANumber(t *testing.T) {
 	p.choose(asked, "2. postgres")
 	p.untilSays("I watch postgres from now on. You will hear of its errors.")
 	p.untilAnswered(asked, "2. postgres")
-	if e := p.untilReceived(crushSignal, "2"); e.meta("answer") != "postgres" || e.Status != "routed" {
-		t.Errorf("crush-signal was handed %s, want the answer postgres", e.Channel)
-	}
 
 	p.say("operator", "watch another log")
 	p.until("it asks again", func(v view) bool { b, _ := v.Operator.asks(crushSignal); return b.Key != asked.Key })
