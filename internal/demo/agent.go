@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -217,8 +216,10 @@ func (a *Agent) dawdle(ctx context.Context) {
 func (a *Agent) ask(ctx context.Context, session *mcp.ClientSession, q Question, e Event) error {
 	outcome, err := a.call(ctx, session, "ask", map[string]any{"question": q.Text, "choices": q.Choices, "timeout_seconds": 0})
 	if m := answered.FindStringSubmatch(outcome); m != nil {
-		meta := maps.Clone(e.Meta)
-		meta["answer"] = m[1]
+		meta := map[string]string{"answer": m[1]}
+		for _, where := range []string{"chat_id", "message_id", "from"} {
+			meta[where] = e.Meta[where]
+		}
 		return a.answer(ctx, session, Event{Content: m[1], Meta: meta})
 	}
 	return err
