@@ -2,7 +2,7 @@ package auth
 
 import (
 	"crypto/rand"
-	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,11 +14,12 @@ import (
 // adminFile lies in the state folder. Whoever can read it is the admin.
 const adminFile = "admin.token"
 
-// NewToken returns a token of 32 random bytes.
+// NewToken returns a token of 32 random bytes, in hex: nothing in it means
+// something on a command line or in an address.
 func NewToken() string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails; crypto/rand says so
-	return base64.RawURLEncoding.EncodeToString(b)
+	return hex.EncodeToString(b)
 }
 
 // AdminToken returns the admin's token from the state folder dir, which must

@@ -59,7 +59,7 @@ func Question(p hub.Prompt, name, question string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "❓ %s asks: %s\n", line(name, maxName), question)
 	for i, c := range p.Choices {
-		if c = line(c, maxChoice); c == "" {
+		if c = Choice(c); c == "" {
 			return "", hub.Errorf(hub.Invalid, "choice %d is empty", i+1)
 		}
 		fmt.Fprintf(&b, "\n%d. %s", i+1, c)
@@ -71,6 +71,10 @@ func Question(p hub.Prompt, name, question string) (string, error) {
 	fmt.Fprintf(&b, "\n\n%s", how)
 	return b.String(), nil
 }
+
+// Choice is how one of a question's choices is shown; empty: there is nothing to
+// show.
+func Choice(s string) string { return line(s, maxChoice) }
 
 // barred draws a bar beside an agent's words, or they could go on with an answer
 // of their own choice.

@@ -118,9 +118,13 @@ func (r *Relay) ask(ctx context.Context, p hub.Prompt) (hub.Sent, error) {
 	if !r.Gate.MayReach(p.Chat.Platform, p.Chat.Chat) {
 		return hub.Sent{}, hub.Errorf(hub.Denied, "the operator's number is somebody else's now: aldis status says more")
 	}
+	choices := make([]string, len(p.Choices))
+	for i, c := range p.Choices {
+		choices[i] = permit.Choice(c)
+	}
 	m := r.accept(hub.Message{
 		ID: p.ID, Via: hub.ViaPrompt, Kind: hub.Text, Agent: p.Agent, Subject: p.Subject, Dedup: "prompt|" + string(p.ID),
-		Ref: p.Chat, Text: p.Text, Asks: &hub.Asks{Code: p.Code, Choices: p.Choices},
+		Ref: p.Chat, Text: p.Text, Asks: &hub.Asks{Code: p.Code, Choices: choices},
 	})
 	return r.transmit(ctx, r.platformOf(p.Chat.Platform), m)
 }
