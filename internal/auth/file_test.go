@@ -11,7 +11,7 @@ import (
 func TestAdminTokenIsMadeOnceAndKept(t *testing.T) {
 	dir := t.TempDir()
 	first, err := AdminToken(dir)
-	if err != nil || len(first) != 43 { // 32 bytes in base64
+	if err != nil || len(first) != 64 { // 32 bytes in hex
 		t.Fatalf("AdminToken: %q, %v", first, err)
 	}
 	again, err := AdminToken(dir)
