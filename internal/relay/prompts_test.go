@@ -479,3 +479,22 @@ func (f *fixture) know(agents ...hub.AgentID) {
 		f.t.Fatal(err)
 	}
 }
+
+// What a person decides about is what was asked: an agent can't put other words
+// in its place.
+func TestAnAgentCannotChangeWhatItHasAsked(t *testing.T) {
+	start(t, func(f *fixture) {
+		f.asks("ci", "s1", "aaaaa")
+		for _, kind := range []hub.MessageKind{hub.Edit, hub.Deletion} {
+			_, err := f.Send(f.t.Context(), hub.Message{
+				Via: hub.ViaTool, Kind: kind, Agent: "ci", Text: "may I read the manual?", Target: hub.Ref{Key: "1001"},
+			})
+			if hub.KindOf(err) != hub.Denied {
+				t.Errorf("%s of a request: %v", kind, err)
+			}
+		}
+		if n := len(f.platform.Sent()); n != 1 {
+			t.Errorf("the phone shows %q", f.phone())
+		}
+	}, withPrompts)
+}

@@ -120,12 +120,13 @@ func (r *Relay) prepareQuote(ctx context.Context, m hub.Message) (hub.Message, e
 }
 
 // prepareTarget checks that the message which m edits or deletes is m.Agent's.
+// What it has asked stays as a person has read it.
 func (r *Relay) prepareTarget(ctx context.Context, m hub.Message) (hub.Message, error) {
 	f, ok := r.find(ctx, m.Ref.Platform, m.Ref.Chat, m.Target.Key)
 	switch {
 	case !ok:
 		return m, hub.Errorf(hub.NotFound, "no message %s is known in that chat: pass an id that send or reply named", m.Target.Key)
-	case f.Message.Via == hub.ViaPlatform || f.Message.Agent != m.Agent:
+	case f.Message.Via != hub.ViaTool || f.Message.Agent != m.Agent:
 		return m, hub.Errorf(hub.Denied, "message %s is not one that you sent", m.Target.Key)
 	}
 	m.Target = hub.Ref{Platform: m.Ref.Platform, Chat: m.Ref.Chat, Key: m.Target.Key}
