@@ -107,8 +107,11 @@ func (a *agent) request(ctx context.Context, req *jsonrpc.Request) {
 	case "server/discover": // it would lead to a version that has no pushes
 		answer.Error = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "server/discover is not served here: initialize"}
 	default:
-		a.call(ctx, req)
-		return
+		if a.begun {
+			a.call(ctx, req)
+			return
+		}
+		answer.Error = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "initialize first"}
 	}
 	a.pipe.say(ctx, answer)
 }

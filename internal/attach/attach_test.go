@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +33,7 @@ type agent struct {
 	in    *io.PipeWriter
 	leave func() error // closes in, and returns what Run does
 
+	busy chan struct{} // cap 1; full while it reads nothing
 	mu   sync.Mutex
 	said []message // by the line
 }
@@ -73,12 +75,18 @@ func inBubble(t *testing.T, f func(a *agent)) {
 }
 
 func start(t *testing.T, h *hubtest.Hub) *agent {
+	t.Helper()
+	return startOver(t, h, h.Dial)
+}
+
+// startOver is start with connections that dial makes.
+func startOver(t *testing.T, h *hubtest.Hub, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *agent {
 	in, agentIn := io.Pipe()
 	agentOut, out := io.Pipe()
-	a := &agent{t: t, hub: h, in: agentIn}
+	a := &agent{t: t, hub: h, in: agentIn, busy: make(chan struct{}, 1)}
 	l := &attach.Line{
 		Hub: "http://hub.test", Token: "sesame", Agent: "deploy-bot", Version: "1", Log: slog.New(slog.DiscardHandler),
-		Initialize: json.RawMessage(ownWelcome), Tools: json.RawMessage(ownTools), Dial: h.Dial,
+		Initialize: json.RawMessage(ownWelcome), Tools: json.RawMessage(ownTools), Dial: dial,
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -97,6 +105,8 @@ func start(t *testing.T, h *hubtest.Hub) *agent {
 
 func (a *agent) read(out io.Reader) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
+		a.busy <- struct{}{}
+		<-a.busy
 		var m message
 		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
 			a.t.Errorf("the line wrote %q: %v", lines.Text(), err)
@@ -206,6 +216,33 @@ func TestInitializeIsAnsweredWhileTheHubIsDown(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestInitializeWaitsASecondForTheHub(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := startOver(t, hubtest.NewHub(t), func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done() // as where packets are dropped
+			return nil, ctx.Err()
+		})
+		a.asks(1, "initialize", `{"protocolVersion":"2025-11-25"}`)
+		pass(999 * time.Millisecond)
+		if said := a.heard(); len(said) != 0 {
+			t.Errorf("said %+v", said)
+		}
+		pass(time.Millisecond)
+		if got := a.one().Result; got.Instructions != "of the line" {
+			t.Errorf("answered %+v", got)
+		}
+	})
+}
+
+func TestInitializeComesFirst(t *testing.T) {
+	inBubble(t, func(a *agent) {
+		a.calls(1, "send")
+		if got := a.one(); got.Error.Code != jsonrpc.CodeInvalidRequest {
+			t.Errorf("answered %+v", got)
+		}
+	})
 }
 
 func TestInitializeHasTheHubsWords(t *testing.T) {

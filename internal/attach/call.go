@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -137,8 +138,12 @@ func (a *agent) ask(c *call) *jsonrpc.Response {
 
 // explain says to the agent why there is no answer of the hub's.
 func (a *agent) explain(c *call, err error) string {
-	if errors.As(err, new(*refusal)) {
-		return fmt.Sprintf("The hub at %s does not take this: %v. The token (ALDIS_TOKEN) and the agent's name (--agent) are those that aldis attach was started with.", a.line.Hub, err)
+	if r, ok := errors.AsType[*refusal](err); ok {
+		text := fmt.Sprintf("The hub at %s does not take this: %v.", a.line.Hub, r)
+		if r.status == http.StatusUnauthorized || r.status == http.StatusForbidden {
+			text += " Check the token (ALDIS_TOKEN) and the name (--agent) that aldis attach was started with."
+		}
+		return text
 	}
 	fate := "It was not carried out."
 	if c.sent {

@@ -87,6 +87,35 @@ func TestEventComesOnceHoweverOftenTheHubIsGone(t *testing.T) {
 	})
 }
 
+// An agent that reads nothing keeps what comes on the stream, and the hub is not
+// told that it has it.
+func TestAgentThatReadsNothingMissesNothing(t *testing.T) {
+	inBubble(t, func(a *agent) {
+		a.begins()
+		a.busy <- struct{}{}
+		var want []string
+		for i := range 50 {
+			want = append(want, fmt.Sprint("event ", i))
+			a.hub.Event(uint64(10+i), fmt.Sprint("id", i), want[i])
+		}
+		pass(10 * time.Minute) // longer than any stream may be silent
+		if n := a.hub.Unacknowledged(); n < 45 {
+			t.Errorf("%d events are not acknowledged, want nearly all", n)
+		}
+		a.hub.Down()
+		a.hub.Up()
+		pass(time.Minute)
+		<-a.busy
+		pass(20 * time.Second)
+		if got := contents(a.heard()); !slices.Equal(got, want) {
+			t.Errorf("got %q", got)
+		}
+		if n := a.hub.Unacknowledged(); n != 0 {
+			t.Errorf("%d events were not acknowledged", n)
+		}
+	})
+}
+
 func TestLostAcknowledgementIsRepeated(t *testing.T) {
 	inBubble(t, func(a *agent) {
 		lost := 0
