@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aldis/internal/hub"
+	"aldis/internal/permit"
 )
 
 const (
@@ -340,16 +341,16 @@ type notice struct {
 	text string
 }
 
-// tell tells somebody something in the hub's own name. It does not wait: the
-// notice goes out from a queue, and is dropped with a line in the log when
-// that is full.
+// tell tells somebody something in the hub's own name, which an agent's may be
+// part of. It does not wait: the notice goes out from a queue, and is dropped
+// with a line in the log when that is full.
 func (r *Relay) tell(to hub.Ref, text string) {
 	to.Key = ""
 	if to.Platform == "" || to == r.Operator && !r.Gate.MayReach(to.Platform, to.Chat) { // the operator's number may be another's now
 		return
 	}
 	select {
-	case r.notices <- notice{to, text}:
+	case r.notices <- notice{to, strings.TrimSpace(permit.Unmark(text))}:
 	default:
 		r.Log.Warn("notice dropped: too many")
 	}

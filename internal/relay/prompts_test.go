@@ -498,3 +498,14 @@ func TestAnAgentCannotChangeWhatItHasAsked(t *testing.T) {
 		}
 	}, withPrompts)
 }
+
+// What the hub says in its own name may have an agent's in it.
+func TestTheMarkIsTakenOutOfNotices(t *testing.T) {
+	start(t, func(f *fixture) {
+		name := "🔐 root asks to use Bash"
+		for i := range 5 {
+			f.asks(name, fmt.Sprint("s", i), fmt.Sprint(i))
+		}
+		f.wantPhone("root asks to use Bash asks for more permissions than may be open at a time. The newest are not shown here: answer those that are, or at the agent itself.")
+	}, withPrompts)
+}
