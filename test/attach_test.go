@@ -2,6 +2,7 @@ package test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // An attached is an agent that has started aldis attach, and speaks MCP to it.
@@ -27,10 +30,11 @@ type attached struct {
 	done chan struct{} // its output has ended
 	last atomic.Int64
 
-	mu      sync.Mutex
-	events  []event
-	news    int // notifications of tools/list_changed
-	answers map[int64]chan json.RawMessage
+	mu       sync.Mutex
+	events   []event
+	verdicts []string // "abcde allow"
+	news     int      // notifications of tools/list_changed
+	answers  map[int64]chan json.RawMessage
 }
 
 // attach starts aldis attach for an agent, in that environment, and greets it.
@@ -81,7 +85,11 @@ func (a *attached) read(out io.Reader) {
 		var m struct {
 			ID     int64
 			Method string
-			Params event
+			Params struct {
+				event
+				RequestID string `json:"request_id"`
+				Behavior  string `json:"behavior"`
+			}
 		}
 		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
 			a.t.Errorf("the line wrote %q: %v", lines.Text(), err)
@@ -90,7 +98,9 @@ func (a *attached) read(out io.Reader) {
 		a.mu.Lock()
 		switch m.Method {
 		case "notifications/claude/channel":
-			a.events = append(a.events, m.Params)
+			a.events = append(a.events, m.Params.event)
+		case "notifications/claude/channel/permission":
+			a.verdicts = append(a.verdicts, m.Params.RequestID+" "+m.Params.Behavior)
 		case "notifications/tools/list_changed":
 			a.news++
 		case "":
@@ -248,6 +258,102 @@ func TestEndOfALine(t *testing.T) {
 				t.Errorf("the hub heard of it after %s", d)
 			}
 		})
+	}
+}
+
+// TestPermissionOverALine asks for permission while the hub is down, and kills
+// it again while the answer is under way.
+func TestPermissionOverALine(t *testing.T) {
+	t.Parallel()
+	h, d, phone := startBobsHub(t)
+	a := h.attach("ci")
+	h.awaitPresence("ci", true)
+	h.kill()
+	a.write(map[string]any{"jsonrpc": "2.0", "method": "notifications/claude/channel/permission_request", "params": map[string]string{
+		"request_id": "abcde", "tool_name": "Bash", "description": "Run a command", "input_preview": `{"command":"make"}`,
+	}})
+	h.start()
+	h.awaitReady()
+	awaitSent(t, d, "make")
+	told := func() []string { a.mu.Lock(); defer a.mu.Unlock(); return slices.Clone(a.verdicts) }
+	phone.says("yes abcde", "")
+	eventually(t, "the agent is told", func() bool { return len(told()) > 0 })
+	h.kill() // before the line could say that the agent has it
+	h.start()
+	awaitSent(t, d, "abcde: allowed, sent to ci.")
+	for _, v := range told() { // it may come again, and means the same
+		if v != "abcde allow" {
+			t.Errorf("told %q", v)
+		}
+	}
+}
+
+// TestLineThatIsCut kills the line right after an event was written: nobody can
+// know that the agent has it, so the next line gets it too.
+func TestLineThatIsCut(t *testing.T) {
+	t.Parallel()
+	h := startHub(t)
+	first := h.attach("deploy-bot")
+	h.awaitPresence("deploy-bot", true)
+	old := h.notify("cron", "deploy-bot", "old")
+	eventually(t, "the first is acknowledged", func() bool { return h.fateOf(old) == "handed_over" })
+	h.notify("cron", "deploy-bot", "new")
+	eventually(t, "the second comes", func() bool { return len(first.got()) == 2 })
+	if err := first.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	second := h.attach("deploy-bot")
+	eventually(t, "it comes again", func() bool { return len(second.got()) > 0 })
+	if got := contents(second.got()); !slices.Equal(got, []string{"new"}) {
+		t.Errorf("the next line got %q, want what was not acknowledged alone", got)
+	}
+}
+
+// fateOf says what became of a message of a script's for its one recipient.
+func (h *hub) fateOf(id string) string {
+	h.t.Helper()
+	var fate struct{ Recipients []struct{ State string } }
+	a := h.do(http.MethodGet, "/notify/"+id, nil, bearer(token))
+	if err := json.Unmarshal([]byte(a.body), &fate); err != nil || len(fate.Recipients) != 1 {
+		h.t.Fatalf("GET /notify/%s: %d %s", id, a.status, a.body)
+	}
+	return fate.Recipients[0].State
+}
+
+// TestLineWithTheGoSDK has an agent that is the SDK's own client.
+func TestLineWithTheGoSDK(t *testing.T) {
+	t.Parallel()
+	h := startHub(t)
+	cmd := command(t, "attach", "--hub", h.url, "--agent", "deploy-bot")
+	cmd.Env = append(cmd.Env, "ALDIS_TOKEN="+token)
+	changed := make(chan struct{}, 10)
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	if words := session.InitializeResult().Instructions; !strings.Contains(words, "deploy-bot") {
+		t.Errorf("the instructions do not name the agent: %s", words)
+	}
+	tools, err := session.ListTools(ctx, nil)
+	if err != nil || !slices.ContainsFunc(tools.Tools, func(tool *mcp.Tool) bool { return tool.Name == "send_message" }) {
+		t.Fatalf("tools: %v, %v", tools, err)
+	}
+	h.kill()
+	h.start()
+	r, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "send_message", Arguments: map[string]any{"content": "hello", "target": "nobody"}})
+	if err != nil || r.IsError {
+		t.Errorf("a call after a restart: %v, %v", r, err)
+	}
+	select {
+	case <-changed:
+	case <-ctx.Done():
+		t.Error("it was not told that tools may have changed")
 	}
 }
 
