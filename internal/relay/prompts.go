@@ -187,7 +187,7 @@ func (r *Relay) decideFor(p hub.Prompt, ref hub.Ref) {
 			}
 			text := fmt.Sprintf("%s: %s, sent to %s.", p.Code, word, nameOf(p))
 			if !handed {
-				text = fmt.Sprintf("%s: session gone. %s is not connected any more; nothing was %s.", p.Code, nameOf(p), word)
+				text = fmt.Sprintf("%s: session gone. The session of %s that asked has ended; it is not known to have heard that this was %s.", p.Code, nameOf(p), word)
 			}
 			r.tell(ref, text)
 			r.desk.Settle(p.ID)

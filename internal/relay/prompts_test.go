@@ -86,7 +86,7 @@ func TestAVerdictGoesToTheSessionThatAskedAndThePhoneHearsOfIt(t *testing.T) {
 		}
 		f.sessions.Decided()[0].Done(true)
 		f.sessions.Decided()[1].Done(false)
-		f.wantPhone("oursa: allowed, sent to ci.", "aaaaa: session gone. ci is not connected any more; nothing was denied.")
+		f.wantPhone("oursa: allowed, sent to ci.", "aaaaa: session gone. The session of ci that asked has ended; it is not known to have heard that this was denied.")
 
 		f.receive(from("v3", says("no oursa")))
 		f.wantPhone("oursa: already answered (allowed).")
