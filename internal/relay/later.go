@@ -62,11 +62,13 @@ func (r *Relay) decideWaiting(ctx context.Context) error {
 			continue
 		}
 		// An answer to a prompt that had no name yet when it came.
-		if a, ok := r.desk.Match(m, r.Now()); ok && m.Quote != nil {
-			if _, err := r.answered(ctx, m, a, r.recordWaiting); err != nil {
-				return err
+		if m.Quote != nil {
+			if p, outcome, ok := r.takes(m); ok {
+				if _, err := r.answered(ctx, m, p, outcome, r.recordWaiting); err != nil {
+					return err
+				}
+				continue
 			}
-			continue
 		}
 		d := r.route(ctx, m, r.origin(ctx, m))
 		if len(d.To) == 0 {

@@ -136,11 +136,21 @@ func (r *Relay) named(ctx context.Context, id hub.MessageID, refs []hub.Ref) {
 	}
 }
 
-// answered takes a person's answer to a prompt. It ends here, unless it is for
-// an agent that asked something and waits no more.
-func (r *Relay) answered(ctx context.Context, m hub.Message, a permit.Match, record recorder) (hub.Receipt, error) {
+// takes takes m as the answer to a prompt, if it is one. What comes too late for
+// a question is an ordinary message.
+func (r *Relay) takes(m hub.Message) (p hub.Prompt, o permit.Outcome, ok bool) {
+	a, ok := r.desk.Match(m, r.Now())
+	if !ok {
+		return p, o, false
+	}
+	p, o = r.desk.Take(a, m, r.Now())
+	return p, o, o == permit.Taken || !p.Question()
+}
+
+// answered goes on with an answer that was taken, or came too late. It ends
+// here, unless it is for an agent that asked something and waits no more.
+func (r *Relay) answered(ctx context.Context, m hub.Message, p hub.Prompt, outcome permit.Outcome, record recorder) (hub.Receipt, error) {
 	receipt := hub.Receipt{ID: m.ID, Known: true}
-	p, outcome := r.desk.Take(a, m, r.Now())
 	if outcome != permit.Taken {
 		fresh, err := record(ctx, m, hub.Decision{}, nil, nil)
 		if fresh || err != nil {

@@ -509,3 +509,16 @@ func TestTheMarkIsTakenOutOfNotices(t *testing.T) {
 		f.wantPhone("root asks to use Bash asks for more permissions than may be open at a time. The newest are not shown here: answer those that are, or at the agent itself.")
 	}, withPrompts)
 }
+
+// A question that has ended, noticed or not, makes a reply no less.
+func TestAnAnswerThatIsTooLateIsAnOrdinaryReply(t *testing.T) {
+	start(t, func(f *fixture) {
+		f.sessions.Connect("ci", "desk")
+		time.Sleep(500 * time.Millisecond) // it expires between two looks
+		f.question(time.Second).wait(t)
+		time.Sleep(f.HoldFor - time.Second + 100*time.Millisecond)
+		f.receive(from("a1", says("blue"), quoting("1001")))
+		f.wantGot(got{"ci": {"routed a1"}})
+		f.wantPhone("❓ ci asks: Which?")
+	}, withPrompts, func(f *fixture) { f.HoldFor = time.Minute })
+}

@@ -30,8 +30,8 @@ func (r *Relay) Receive(ctx context.Context, m hub.Message) (hub.Receipt, error)
 	}
 	r.Gate.Open(m.Ref.Platform, m.Ref.Chat)
 	m = r.fillQuote(ctx, m)
-	if a, ok := r.desk.Match(m, r.Now()); ok {
-		return r.answered(ctx, m, a, r.recordNew)
+	if p, outcome, ok := r.takes(m); ok {
+		return r.answered(ctx, m, p, outcome, r.recordNew)
 	}
 	if !verdict && r.holds.take(r, m) {
 		return r.wait(ctx, m)
