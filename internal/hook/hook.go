@@ -179,7 +179,8 @@ func (s *Hooks) call(w http.ResponseWriter, r *http.Request, h Hook) (answer, er
 // no other call has. A body is read before it is known to be signed: its
 // signature is over all of it.
 func (s *Hooks) admit(r *http.Request, h Hook) (body []byte, proof string, err error) {
-	if h.Secret == "" {
+	err = checkSite(r.Header)
+	if err == nil && h.Secret == "" {
 		err = s.checkToken(r)
 	}
 	if err == nil {

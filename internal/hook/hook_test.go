@@ -285,6 +285,28 @@ func TestRetryAfterAFullDisk(t *testing.T) {
 	}
 }
 
+// TestAttackFromAPage has a page on the web point its visitor's browser at a
+// hook that needs no token. A browser names no Origin then.
+func TestAttackFromAPage(t *testing.T) {
+	for site, status := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 200, "none": 200, "": 200} {
+		d := newDesk(t, Hook{Name: "h", Agent: "a", Preset: "generic"})
+		d.hooks.Tokens.AllowUnauthenticated = true
+		var from []string
+		if site != "" {
+			from = []string{"Sec-Fetch-Site", site, "Sec-Fetch-Mode", "no-cors"}
+		}
+		d.want("a hook, "+site, d.call("GET", "/hooks/h/rm-rf", "", from...), status, "")
+		l := Listener{Receiver: d, Agent: "a", Tokens: auth.Tokens{AllowUnauthenticated: true}, Log: slog.New(slog.DiscardHandler)}
+		r, w := httptest.NewRequest("GET", "/rm-rf", nil), httptest.NewRecorder()
+		r.Header = headers(from...)
+		l.Handler().ServeHTTP(w, r)
+		d.want("a channel that listens, "+site, w, status, "")
+		if got := len(d.got); (got == 2) != (status == 200) || got == 1 {
+			t.Errorf("%s: %d messages taken in", site, got)
+		}
+	}
+}
+
 // Two hooks do not share what they have seen.
 func TestKeysAreAHooksOwn(t *testing.T) {
 	d := newDesk(t, Hook{Name: "h", Agent: "a", Preset: "generic"}, Hook{Name: "i", Agent: "a", Preset: "generic"})

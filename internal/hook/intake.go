@@ -25,6 +25,18 @@ type Intake struct {
 	Allow func(key string) (wait time.Duration, ok bool)
 }
 
+// checkSite fails for what a page of somebody else's has a browser call: with an
+// image or a link it names no Origin, and may need no token. Browsers say so
+// themselves (W3C Fetch Metadata, Sec-Fetch-Site).
+func checkSite(h http.Header) error {
+	switch h.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+		return nil
+	default:
+		return hub.Errorf(hub.Denied, "a page elsewhere may not call this")
+	}
+}
+
 // limit fails with Limited if there are too many calls under key, and has w say
 // how long to wait.
 func (in Intake) limit(w http.ResponseWriter, key string) error {

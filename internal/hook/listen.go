@@ -24,6 +24,9 @@ func (l Listener) Handler() http.Handler {
 }
 
 func (l Listener) call(w http.ResponseWriter, r *http.Request) error {
+	if err := checkSite(r.Header); err != nil {
+		return err
+	}
 	body, err := httpd.ReadBody(r)
 	if err != nil {
 		return err
