@@ -63,7 +63,7 @@ func (r *Relay) decideWaiting(ctx context.Context) error {
 		}
 		// An answer to a prompt that had no name yet when it came.
 		if m.Quote != nil {
-			if p, outcome, ok := r.takes(m); ok {
+			if p, outcome, ok := r.takes(ctx, m); ok {
 				if _, err := r.answered(ctx, m, p, outcome, r.recordWaiting); err != nil {
 					return err
 				}

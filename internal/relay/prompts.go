@@ -137,14 +137,23 @@ func (r *Relay) named(ctx context.Context, id hub.MessageID, refs []hub.Ref) {
 }
 
 // takes takes m as the answer to a prompt, if it is one. What comes too late for
-// a question is an ordinary message.
-func (r *Relay) takes(m hub.Message) (p hub.Prompt, o permit.Outcome, ok bool) {
+// a question is an ordinary message, and so is what was brought before: its
+// number could be meant for another question.
+func (r *Relay) takes(ctx context.Context, m hub.Message) (p hub.Prompt, o permit.Outcome, ok bool) {
 	a, ok := r.desk.Match(m, r.Now())
-	if !ok {
+	if !ok || m.Quote == nil && r.broughtBefore(ctx, m) {
 		return p, o, false
 	}
 	p, o = r.desk.Take(a, m, r.Now())
 	return p, o, o == permit.Taken || !p.Question()
+}
+
+func (r *Relay) broughtBefore(ctx context.Context, m hub.Message) bool {
+	if m.Dedup == "" {
+		return false
+	}
+	_, err := r.Record.First(ctx, m.Dedup)
+	return err == nil
 }
 
 // answered goes on with an answer that was taken, or came too late. It ends

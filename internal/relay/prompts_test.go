@@ -522,3 +522,20 @@ func TestAnAnswerThatIsTooLateIsAnOrdinaryReply(t *testing.T) {
 		f.wantPhone("❓ ci asks: Which?")
 	}, withPrompts, func(f *fixture) { f.HoldFor = time.Minute })
 }
+
+// A platform may bring a message twice: it answers one question only.
+func TestANumberThatComesTwiceAnswersOneQuestion(t *testing.T) {
+	start(t, func(f *fixture) {
+		f.sessions.Connect("ci", "desk")
+		first := f.question(time.Minute)
+		f.receive(from("a1", says("2")))
+		first.wait(t).Done(true)
+		second := f.question(time.Minute)
+		f.receive(from("a1", says("2")))
+		f.receive(from("a2", says("1")))
+		if a := second.wait(t); a.Text != "red" {
+			t.Errorf("answered %+v by what had answered another", a)
+		}
+		f.wantGot(got{})
+	}, withPrompts)
+}

@@ -30,7 +30,7 @@ func (r *Relay) Receive(ctx context.Context, m hub.Message) (hub.Receipt, error)
 	}
 	r.Gate.Open(m.Ref.Platform, m.Ref.Chat)
 	m = r.fillQuote(ctx, m)
-	if p, outcome, ok := r.takes(m); ok {
+	if p, outcome, ok := r.takes(ctx, m); ok {
 		return r.answered(ctx, m, p, outcome, r.recordNew)
 	}
 	if !verdict && r.holds.take(r, m) {
