@@ -72,11 +72,11 @@ func (d *Desk) matchNumber(m hub.Message) (Match, bool) {
 	}
 	var open []*hub.Prompt
 	for _, p := range d.prompts {
-		if p.Question() && p.State == hub.Open && len(p.Refs) > 0 && d.same(p.Chat, m.Ref) {
+		if p.Question() && p.State == hub.Open && d.same(p.Chat, m.Ref) {
 			open = append(open, p)
 		}
 	}
-	if len(open) != 1 {
+	if len(open) != 1 || !open[0].Sent && len(open[0].Refs) == 0 { // it may be on its way only
 		return Match{}, false
 	}
 	a := answer(open[0], m.Text)

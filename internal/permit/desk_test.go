@@ -285,6 +285,25 @@ func TestABareNumberNeedsExactlyOneOpenQuestion(t *testing.T) {
 	}
 }
 
+// The platform need not have said what a question is called: it may be shown.
+func TestABareNumberWhereAQuestionHasNoNameYet(t *testing.T) {
+	d := newDesk()
+	d.Open(hub.Prompt{ID: "q1", Agent: "ci", Choices: []string{"a", "b"}, Expires: noon.Add(time.Hour), Chat: hub.Ref{Platform: here, Chat: "+1"}},
+		noon, func(hub.Prompt) string { return "" })
+	if take(d, says("1"), noon) != "" {
+		t.Error("it was not asked yet")
+	}
+	d.question(t, "q2", "c", "d")
+	if take(d, says("1"), noon) != "" {
+		t.Error("it could mean either")
+	}
+	d.Close("q2", noon)
+	d.Sent("q1")
+	if take(d, says("1"), noon) != Taken {
+		t.Error("it can mean one only")
+	}
+}
+
 func TestPromptsSurviveARestart(t *testing.T) {
 	before := newDesk()
 	before.permission(t, "p1", "ci", "s1", "aaaaa")
