@@ -221,7 +221,18 @@ func TestHowMuchMayBeOpen(t *testing.T) {
 	}
 	want("the fifth", open("a", 5), TooManyNow)
 	want("the sixth", open("a", 6), TooMany)
-	d.question(t, "q") // questions have bounds of their own
+	for i := range mostOfAgent { // questions have bounds of their own
+		d.question(t, fmt.Sprint("q", i))
+	}
+	_, refused := d.Open(hub.Prompt{ID: "q5", Agent: "ci"}, noon, nil)
+	want("the fifth question", refused, TooMany) // whoever asks is told
+	for i := range mostOfAgent {
+		want("requests of who has asked enough", open("ci", i), "")
+	}
+	want("and the fifth of these", open("ci", 5), TooManyNow)
+	for i := range mostOfAgent {
+		d.Close(hub.MessageID(fmt.Sprint("ci", i)), noon)
+	}
 	d.Close("a0", noon)
 	want("once there is room", open("a", 7), "")
 	want("and full again", open("a", 8), TooManyNow)
@@ -231,6 +242,10 @@ func TestHowMuchMayBeOpen(t *testing.T) {
 		}
 	}
 	want("past all", open("e", 1), TooManyNow)
+	want("past all, another", open("f", 1), TooMany)
+	d.Close("b0", noon)
+	want("once there is room again", open("f", 1), "")
+	want("and no more", open("e", 1), TooManyNow)
 }
 
 func TestWhatAnswersAQuestion(t *testing.T) {

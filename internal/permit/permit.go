@@ -34,8 +34,8 @@ type Desk struct {
 	SameChat func(hub.PlatformID, hub.ChatID, hub.ChatID) bool
 
 	mu      sync.Mutex
-	prompts []*hub.Prompt // oldest first
-	refused map[hub.AgentID]bool
+	prompts []*hub.Prompt        // oldest first
+	refused map[hub.AgentID]bool // whose requests are, and that was said; "": everybody's
 	unsaved []hub.MessageID
 }
 
@@ -51,7 +51,8 @@ func (d *Desk) Restore(ps []hub.Prompt) {
 // A Refusal says why a prompt was not taken; empty: it was.
 type Refusal string
 
-// The refusals. TooManyNow is TooMany for the first time since there was room.
+// The refusals. TooManyNow is a request for permission's TooMany for the first
+// time since there was room.
 const (
 	Repeated   Refusal = "repeated" // the same one is open already
 	TooMany    Refusal = "too many"
@@ -78,25 +79,36 @@ func (d *Desk) Open(p hub.Prompt, now time.Time, show func(hub.Prompt) string) (
 			agents++
 		}
 	}
-	if agents >= mostOfAgent || all >= mostOfAll {
-		told := d.refused[p.Agent]
-		if d.refused == nil {
-			d.refused = make(map[hub.AgentID]bool)
-		}
-		d.refused[p.Agent] = true
-		if told {
-			return p, TooMany
-		}
-		return p, TooManyNow
+	switch {
+	case p.Request == "" && (agents >= mostOfAgent || all >= mostOfAll):
+		return p, TooMany // whoever asks is told so
+	case agents >= mostOfAgent:
+		return p, d.refuse(p.Agent)
+	case all >= mostOfAll:
+		return p, d.refuse("")
 	}
-	delete(d.refused, p.Agent)
 	if p.Request != "" {
+		delete(d.refused, p.Agent)
+		delete(d.refused, "")
 		p.Code, p.Expires = d.code(p.Request), now.Add(d.Timeout)
 	}
 	p.State, p.Opened, p.At, p.Rev = hub.Open, now, now, 1
 	p.Text = show(p)
 	d.prompts = append(d.prompts, &p)
 	return p, ""
+}
+
+// refuse refuses a request for permission: its agent has asked enough, or, where
+// that is empty, all have. d.mu is held.
+func (d *Desk) refuse(agent hub.AgentID) Refusal {
+	if d.refused[agent] {
+		return TooMany
+	}
+	if d.refused == nil {
+		d.refused = make(map[hub.AgentID]bool)
+	}
+	d.refused[agent] = true
+	return TooManyNow
 }
 
 // code returns the code under which a request is shown. d.mu is held.
