@@ -143,9 +143,17 @@ func (tx *txn) gather(batch []op) []op {
 	return batch
 }
 
+// A failure is an op that failed by itself, and why.
+type failure struct {
+	op  op
+	err error
+}
+
 // commit runs batch in one transaction. An op that fails by itself is taken
-// out, and the others run again without it; a fault of the disk fails all.
+// out, and the others run again without it; a fault of the disk fails all: what
+// an op failed for may be what another one did.
 func (tx *txn) commit(batch []op) {
+	var failures []failure
 	for len(batch) > 0 {
 		failed, err := tx.try(batch)
 		if err == nil {
@@ -156,9 +164,12 @@ func (tx *txn) commit(batch []op) {
 			for _, o := range batch {
 				o.end(err)
 			}
+			for _, f := range failures {
+				f.op.end(err)
+			}
 			return
 		}
-		batch[failed].end(err)
+		failures = append(failures, failure{batch[failed], err})
 		batch = slices.Delete(batch, failed, failed+1)
 	}
 	tx.s.broken.Store(false)
@@ -168,6 +179,9 @@ func (tx *txn) commit(batch []op) {
 	}
 	for _, o := range batch {
 		o.end(nil)
+	}
+	for _, f := range failures {
+		f.op.end(f.err)
 	}
 	clear(tx.after)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -174,6 +175,36 @@ func TestFullDisk(t *testing.T) {
 	if seq := add(t, s, person(full), to("a")); seq <= last {
 		t.Errorf("Seq %d after %d", seq, last)
 	}
+}
+
+// A message is in the record already only once that is on the disk: who is told
+// so does not send it again.
+func TestFailureWaitsForTheCommit(t *testing.T) {
+	s := open(t, Options{Path: filepath.Join(t.TempDir(), "a.db")})
+	must(t, s.change(t.Context(), func(tx *txn) error {
+		pages, _, err := one(t.Context(), tx, column[int], "PRAGMA page_count")
+		if err == nil {
+			_, err = tx.exec(fmt.Sprint("PRAGMA max_page_count = ", pages+50))
+		}
+		return err
+	}))
+	release := occupy(t, s)
+	defer release()
+	big := script(1)
+	big.Text = strings.Repeat("x", 1<<20)
+	var errs [3]error
+	var wg sync.WaitGroup
+	for n, m := range []hub.Message{script(0), script(0), big} {
+		wg.Go(func() { _, errs[n] = s.Append(t.Context(), m, to("a"), nil) })
+		wait(s, n+1)
+	}
+	release()
+	wg.Wait()
+	for n, err := range errs {
+		expectKind(t, fmt.Sprint("append ", n), err, hub.Unavailable)
+	}
+	_, err := s.Fate(t.Context(), "", script(0).ID)
+	expectKind(t, "the message", err, hub.NotFound)
 }
 
 // Who stops waiting does not stop the writing.
