@@ -539,3 +539,54 @@ func TestANumberThatComesTwiceAnswersOneQuestion(t *testing.T) {
 		f.wantGot(got{})
 	}, withPrompts)
 }
+
+// The time that a question is open is that of its call, however long it took to
+// have it asked.
+func TestAQuestionIsOpenForAsLongAsItsCallWaits(t *testing.T) {
+	start(t, func(f *fixture) {
+		f.sessions.Connect("ci", "desk")
+		f.platform.Answer(func(m hub.Message) (hub.Sent, error) {
+			time.Sleep(3 * time.Second)
+			return hub.Sent{Refs: []hub.Ref{name(m)}}, nil
+		})
+		asked := f.question(10*time.Second, withDefault("red"))
+		time.Sleep(9 * time.Second)
+		f.receive(from("a1", says("2")))
+		if a := asked.wait(t); a.Text != "blue" {
+			t.Errorf("answered %+v", a)
+		}
+		began := time.Now()
+		asked = f.question(10*time.Second, withDefault("red"))
+		if a := asked.wait(t); a.Text != "red" || time.Since(began) != 10*time.Second {
+			t.Errorf("answered %+v after %s", a, time.Since(began))
+		}
+	}, withPrompts)
+}
+
+// A hub that stops gives up the calls that wait. The question is open for as
+// long as it was asked for, and the call that is made again hears the answer.
+func TestAQuestionWithADefaultOutlivesACallThatIsGivenUp(t *testing.T) {
+	start(t, func(f *fixture) {
+		f.sessions.Connect("ci", "desk")
+		ctx, stop := context.WithCancel(f.t.Context())
+		p := hub.Prompt{Agent: "ci", Session: "s1", Subject: "main", Choices: []string{"red", "blue"}, Key: "k1"}
+		withDefault("red")(&p)
+		given := make(chan hub.Answer)
+		go func() {
+			a, _ := f.Ask(ctx, p, "Which?", 10*time.Second)
+			given <- a
+		}()
+		time.Sleep(time.Second)
+		stop()
+		if a := <-given; a.State != hub.Open {
+			t.Errorf("a call that is given up has %+v", a)
+		}
+		again := f.restart()
+		key := func(p *hub.Prompt) { p.Key = "k1" }
+		asked := again.question(10*time.Second, withDefault("red"), key)
+		again.receive(from("a1", says("2")))
+		if a := asked.wait(t); a.Text != "blue" {
+			t.Errorf("answered %+v", a)
+		}
+	}, withPrompts)
+}

@@ -10,6 +10,10 @@ import (
 	"aldis/internal/permit"
 )
 
+// closesAfter is when a question that has a default ends by itself, after its
+// call should have ended it.
+const closesAfter = time.Second
+
 // asking are the questions whose calls wait for the answer.
 type asking struct {
 	mu    sync.Mutex
@@ -57,12 +61,13 @@ func (a *asking) stop(id hub.MessageID, c <-chan hub.Prompt) bool {
 // Ask asks the operator a question on the phone, and waits for the answer. It
 // fails with Invalid, Limited or Unavailable where nothing was asked.
 func (r *Relay) Ask(ctx context.Context, p hub.Prompt, question string, wait time.Duration) (hub.Answer, error) {
-	p, answer, err := r.question(ctx, p, question, wait)
+	until := r.Now().Add(wait)
+	p, answer, err := r.question(ctx, p, question, until)
 	if err != nil {
 		return hub.Answer{}, err
 	}
 	if p.State == hub.Open {
-		p = r.awaitAnswer(ctx, p, wait, answer)
+		p = r.awaitAnswer(ctx, p, until, answer)
 	}
 	a := hub.Answer{Ticket: p.ID, State: p.State, Text: p.Answer, Choice: p.Choice, Reply: p.State == hub.Answered}
 	switch {
@@ -83,7 +88,7 @@ func (r *Relay) Ask(ctx context.Context, p hub.Prompt, question string, wait tim
 
 // question returns the question that was asked under p.Key, or asks it, with
 // where its answer will come.
-func (r *Relay) question(ctx context.Context, p hub.Prompt, question string, wait time.Duration) (hub.Prompt, <-chan hub.Prompt, error) {
+func (r *Relay) question(ctx context.Context, p hub.Prompt, question string, until time.Time) (hub.Prompt, <-chan hub.Prompt, error) {
 	if known, ok := r.desk.Find(p.Key); ok {
 		if known.State != hub.Open {
 			return known, nil, nil
@@ -100,7 +105,7 @@ func (r *Relay) question(ctx context.Context, p hub.Prompt, question string, wai
 	now := r.Now()
 	p.ID, p.Chat, p.Expires = r.NewID(), r.Operator, now.Add(r.HoldFor)
 	if p.Default != nil {
-		p.Expires = now.Add(wait + time.Second) // the call closes it; this is for when there is no call any more
+		p.Expires = until.Add(closesAfter)
 	}
 	p, refused := r.desk.Open(p, now, func(hub.Prompt) string { return text })
 	if refused != "" {
@@ -120,9 +125,13 @@ func (r *Relay) question(ctx context.Context, p hub.Prompt, question string, wai
 }
 
 // awaitAnswer waits for the answer to p. A question that has a default ends
-// with the wait.
-func (r *Relay) awaitAnswer(ctx context.Context, p hub.Prompt, wait time.Duration, answer <-chan hub.Prompt) hub.Prompt {
-	timer := time.NewTimer(wait)
+// with the wait of the call that asked it first, but not with a call that is
+// given up: that may be made again.
+func (r *Relay) awaitAnswer(ctx context.Context, p hub.Prompt, until time.Time, answer <-chan hub.Prompt) hub.Prompt {
+	if p.Default != nil {
+		until = p.Expires.Add(-closesAfter)
+	}
+	timer := time.NewTimer(until.Sub(r.Now()))
 	defer timer.Stop()
 	select {
 	case got, ok := <-answer:
@@ -130,7 +139,7 @@ func (r *Relay) awaitAnswer(ctx context.Context, p hub.Prompt, wait time.Duratio
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	if p.Default != nil {
+	if p.Default != nil && ctx.Err() == nil {
 		r.closePrompt(ctx, p.ID)
 		if now, _ := r.desk.Get(p.ID); now.State != hub.Answered {
 			r.asking.stop(p.ID, answer)
