@@ -26,6 +26,11 @@ func (r *Relay) openDesk(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for i, p := range ps {
+		if p.Question() && p.State == hub.Open && !p.Sent && len(p.Refs) == 0 {
+			ps[i] = r.neverAsked(ctx, p)
+		}
+	}
 	r.desk.Restore(ps)
 	for _, p := range ps {
 		switch {
@@ -40,6 +45,14 @@ func (r *Relay) openDesk(ctx context.Context) error {
 	}
 	nudge(r.prompts)
 	return nil
+}
+
+// neverAsked closes a question that the hub had no time to send. The call that
+// is made again asks another one.
+func (r *Relay) neverAsked(ctx context.Context, p hub.Prompt) hub.Prompt {
+	p.State, p.At, p.Settled, p.Key, p.Rev = hub.Closed, r.Now(), true, "", p.Rev+1
+	r.savePrompt(ctx, p)
+	return p
 }
 
 // Permission shows an agent's request for permission on the operator's phone.

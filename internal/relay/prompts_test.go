@@ -590,3 +590,26 @@ func TestAQuestionWithADefaultOutlivesACallThatIsGivenUp(t *testing.T) {
 		}
 	}, withPrompts)
 }
+
+// A hub may end between the record and the platform.
+func TestAQuestionThatWasNeverSentIsAskedAgain(t *testing.T) {
+	start(t, func(f *fixture) {
+		f.sessions.Connect("ci", "desk")
+		gone := make(chan struct{})
+		defer close(gone)
+		f.platform.Answer(func(hub.Message) (hub.Sent, error) { <-gone; return hub.Sent{}, nil })
+		key := func(p *hub.Prompt) { p.Key = "k1" }
+		f.question(time.Minute, key)
+		again := f.restart()
+		if n := again.OpenPrompts(); n != 0 {
+			t.Errorf("%d are open that nobody can see", n)
+		}
+		f.platform.Answer(nil)
+		asked := again.question(time.Minute, key)
+		again.wantPhone("❓ ci asks: Which?", "❓ ci asks: Which?")
+		again.receive(from("a1", says("2")))
+		if a := asked.wait(t); a.Text != "blue" {
+			t.Errorf("answered %+v", a)
+		}
+	}, withPrompts)
+}
