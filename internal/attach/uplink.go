@@ -39,6 +39,7 @@ type uplink struct {
 	log    *slog.Logger
 	take   func(context.Context, *session, event) error // takes what comes on the stream
 	raised func(context.Context)                        // the stream is open
+	wall   func() time.Time                             // the clock that goes on while the machine sleeps
 
 	begun chan struct{} // closed once client and version are set
 	// set before begun is closed
@@ -50,18 +51,12 @@ type uplink struct {
 
 	hasty chan struct{} // cap 1: somebody waits for the hub
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// guarded by mu
 	state   state
-	changed chan struct{} // closed when state changes
-	session *session      // nil: none yet
-	cut     context.CancelCauseFunc
-}
-
-// A state is what is known of the hub.
-type state struct {
-	up    bool
-	since time.Time // when that became so
-	err   error     // why it is not up; nil: it was not tried yet
+	changed chan struct{}           // closed when state changes
+	session *session                // nil: none yet
+	cut     context.CancelCauseFunc // ends the stream
 }
 
 // A session is ours on the hub.
@@ -112,13 +107,14 @@ func newUplink(l *Line) *uplink {
 		http: &http.Client{
 			Transport: &http.Transport{
 				Proxy: http.ProxyFromEnvironment, DialContext: dial, TLSHandshakeTimeout: dialFor,
-				MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second,
+				DisableCompression: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second,
 			},
 			// A token goes to the hub that was named, and nowhere else.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		begun: make(chan struct{}), hasty: make(chan struct{}, 1), changed: make(chan struct{}),
 		state: state{since: time.Now()}, cut: func(error) {},
+		wall: func() time.Time { return time.Now().Round(0) },
 	}
 }
 
@@ -138,17 +134,16 @@ func (u *uplink) run(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	pauses := &backoff.ExponentialBackOff{Multiplier: 1.6, MaxInterval: againMost, RandomizationFactor: 0.3}
+	pauses := &backoff.ExponentialBackOff{InitialInterval: againAfter, Multiplier: 1.6, MaxInterval: againMost, RandomizationFactor: 0.3}
 	for ctx.Err() == nil {
 		err := u.connect(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		pauses.InitialInterval = max(againAfter, u.retry)
 		if u.lower(err) {
 			pauses.Reset()
 		}
-		timer := time.NewTimer(pauses.NextBackOff())
+		timer := time.NewTimer(max(u.retry, pauses.NextBackOff()))
 		select {
 		case <-timer.C:
 		case <-u.hasty:
@@ -264,107 +259,19 @@ func (u *uplink) initialize(ctx context.Context) (*session, error) {
 	return s, u.notify(ctx, s, "notifications/initialized", nil)
 }
 
-// raise notes that the hub is there.
-func (u *uplink) raise(s *session) {
-	u.set(state{up: true, since: time.Now()})
-	u.log.Info("joined the hub", "hub", u.base, "session", s.id)
-}
-
-// lower notes why the hub is not there, and reports whether it was until now.
-func (u *uplink) lower(err error) (was bool) {
-	before, _, _ := u.look()
-	now := before
-	if now.up {
-		now = state{since: time.Now()}
-	}
-	now.err = err
-	u.set(now)
-	_, refused := errors.AsType[*refusal](err)
-	switch {
-	case refused && (before.err == nil || before.err.Error() != err.Error()):
-		u.log.Error("the hub refuses this line", "hub", u.base, "err", err)
-	case before.err == nil: // it was up, or never tried
-		u.log.Warn("the hub is not there", "hub", u.base, "err", err)
-	default:
-		u.log.Debug("the hub is not there yet", "hub", u.base, "err", err)
-	}
-	return before.up
-}
-
-func (u *uplink) set(s state) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.state = s
-	close(u.changed)
-	u.changed = make(chan struct{})
-}
-
-// look returns what is known of the hub, the session if there is one, and what
-// is closed when that changes.
-func (u *uplink) look() (state, *session, <-chan struct{}) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.state, u.session, u.changed
-}
-
-// first waits until the hub was tried, but not longer than wait, and returns the
-// session if there is one.
-func (u *uplink) first(ctx context.Context, wait time.Duration) *session {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	for {
-		state, s, changed := u.look()
-		if state.up || state.err != nil {
-			return s
-		}
-		select {
-		case <-changed:
-		case <-timer.C:
-			return s
-		case <-ctx.Done():
-			return s
-		}
-	}
-}
-
-// forget has a session that the hub does not know followed by another.
-func (u *uplink) forget(s *session) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.session == s {
-		u.session = nil
-	}
-}
-
-// doubt has the stream opened again at once, because of err.
-func (u *uplink) doubt(err error) {
-	u.mu.Lock()
-	u.cut(err)
-	u.mu.Unlock()
-	u.hurry()
-}
-
-// hurry ends the pause between two attempts to reach the hub.
-func (u *uplink) hurry() {
-	select {
-	case u.hasty <- struct{}{}:
-	default:
-	}
-}
-
 // watchClock notices when the machine has slept: the clock on the wall has gone
 // on meanwhile. The stream is dead then, whether or not that shows.
 func (u *uplink) watchClock(ctx context.Context) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
-	last := time.Now().Round(0) // without the clock that sleeps too
+	last := u.wall()
 	for {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
-		now := time.Now().Round(0)
+		now := u.wall()
 		if now.Sub(last) > 3*clockEvery {
 			u.doubt(errSlept)
 		}

@@ -1,10 +1,12 @@
 package attach
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,5 +115,40 @@ func TestAcksAreBounded(t *testing.T) {
 	a.heard(h, news)
 	if h, _, ok := a.take(begin.Add(2 * proofAfter)); !ok || h.Last != 7 || len(h.IDs) != 0 {
 		t.Errorf("then %+v, %v", h, ok)
+	}
+}
+
+func TestSleepCutsTheStream(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		asleep time.Duration
+		want   error
+	}{
+		{"awake", 0, nil},
+		{"a late timer", 5 * time.Second, nil},
+		{"asleep", time.Hour, errSlept},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, end := context.WithCancel(t.Context())
+				stream, cut := context.WithCancelCause(ctx)
+				u := newUplink(&Line{})
+				begin := time.Now()
+				u.cut = cut
+				u.wall = func() time.Time {
+					now := time.Now()
+					if now.Sub(begin) > time.Minute {
+						now = now.Add(tt.asleep)
+					}
+					return now
+				}
+				go u.watchClock(ctx)
+				time.Sleep(2 * time.Minute)
+				if got := context.Cause(stream); got != tt.want {
+					t.Errorf("the stream was cut because of %v, want %v", got, tt.want)
+				}
+				end()
+			})
+		})
 	}
 }
