@@ -145,7 +145,10 @@ func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r 
 // Open lets agents write to a chat: one that was allowed, or that an admitted
 // message came from.
 func (g *Gate) Open(p hub.PlatformID, id hub.ChatID) {
-	if g.MayReach(p, id) {
+	g.mu.RLock()
+	known := g.Anyone || g.opened(p, id)
+	g.mu.RUnlock()
+	if known {
 		return
 	}
 	g.mu.Lock()
@@ -153,18 +156,20 @@ func (g *Gate) Open(p hub.PlatformID, id hub.ChatID) {
 	g.reach = append(g.reach, chat{p, id})
 }
 
+// opened reports whether a chat was. g.mu is held.
+func (g *Gate) opened(p hub.PlatformID, id hub.ChatID) bool {
+	return slices.ContainsFunc(g.reach, func(c chat) bool { return c.platform == p && g.same(p, c.id, id) })
+}
+
 // MayReach reports whether agents may write to a chat. It is no longer so where
 // the chat is named after somebody whose name is another's now.
 func (g *Gate) MayReach(p hub.PlatformID, id hub.ChatID) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	if g.Anyone {
-		return true
-	}
-	return slices.ContainsFunc(g.reach, func(c chat) bool { return c.platform == p && g.same(p, c.id, id) }) &&
-		!slices.ContainsFunc(g.access.Bindings, func(b Binding) bool {
-			return !b.Moved.IsZero() && b.Platform == p && g.same(p, hub.ChatID(b.ID), id)
-		})
+	moved := slices.ContainsFunc(g.access.Bindings, func(b Binding) bool {
+		return !b.Moved.IsZero() && b.Platform == p && g.same(p, hub.ChatID(b.ID), id)
+	})
+	return !moved && (g.Anyone || g.opened(p, id))
 }
 
 func (g *Gate) same(p hub.PlatformID, a, b hub.ChatID) bool {

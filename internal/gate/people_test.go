@@ -204,6 +204,10 @@ func TestAgentsDoNotWriteToWhoeverHasTheNumberNow(t *testing.T) {
 	if g.MayReach("signal", hub.ChatID(bob)) {
 		t.Error("whoever has bob's number now can be written to")
 	}
+	g.Anyone = true
+	if g.MayReach("signal", hub.ChatID(bob)) || !g.MayReach("signal", "+99") {
+		t.Error("anyone is not whoever has bob's number: it is taken for his")
+	}
 }
 
 func TestWhatWasFoundOutOutlivesAnInstall(t *testing.T) {
