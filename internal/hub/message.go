@@ -74,7 +74,7 @@ type Sender struct {
 	ID      SenderID   // gate on this
 	Aliases []SenderID // other names that the platform knows for the same person
 	Lasting SenderID   `json:",omitempty"` // the one of these that never passes to somebody else (Signal: the UUID); empty: unknown
-	Device  int        `json:",omitempty"` // of our own account, which of its devices wrote it; 0: somebody else did
+	Device  int        `json:",omitempty"` // of our own account, which of its devices wrote it, -1 if unknown; 0: somebody else did
 	Name    string     // for display; anyone can choose it
 }
 

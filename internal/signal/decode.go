@@ -255,7 +255,7 @@ func (d *decoder) mentioned(mentions []mention) bool {
 func (b body) sender() hub.Sender {
 	s := hub.Sender{ID: b.who.id(), Aliases: b.who.aliases(), Lasting: b.who.lasting(), Name: b.who.name}
 	if b.self {
-		s.Device = int(b.device)
+		s.Device = cmp.Or(int(b.device), -1)
 	}
 	return s
 }

@@ -229,6 +229,12 @@ func TestWhoAndOnWhichDevice(t *testing.T) {
 			}
 		})
 	}
+	n := capture(t, "captured-0.13.19/sync_note_to_self.json")
+	n.Envelope.SourceDevice = 0
+	d := decoder{people: newPeople(aliceNumber), files: folder(t.TempDir())}
+	if m, _ := d.decode(n); m.From.Device == 0 {
+		t.Error("a device of ours that is not named looks like somebody else's")
+	}
 	if x := newPerson(address{Number: bobNumber, UUID: pniPrefix + bobUUID}, ""); x.lasting() != "" {
 		t.Errorf("the UUID of a number is lasting: %q", string(x.lasting()))
 	}
