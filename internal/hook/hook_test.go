@@ -272,6 +272,19 @@ func TestAttackReplay(t *testing.T) {
 	}
 }
 
+// TestAttackSignatureOfAnotherScheme sends a captured call of Standard Webhooks
+// as a body, where its timestamp would count for nothing.
+func TestAttackSignatureOfAnotherScheme(t *testing.T) {
+	d := newDesk(t, Hook{Name: "h", Agent: "a", Preset: "generic", Secret: secret})
+	d.want("as it was", d.call("POST", "/hooks/h", testBody, standard([]byte(secret), "msg_1", nowSec)...), 200, "ok")
+	d.clock = d.clock.Add(time.Hour)
+	signed := "msg_1." + nowSec + "." + testBody
+	d.want("as a body", d.call("POST", "/hooks/h", signed, "X-Signature", hexMAC(secret, signed)), 401, "needs a signature")
+	if len(d.got) != 1 {
+		t.Errorf("%d messages taken in", len(d.got))
+	}
+}
+
 // A call that could not be recorded is taken in when it is made again.
 func TestRetryAfterAFullDisk(t *testing.T) {
 	d := newDesk(t, Hook{Name: "h", Agent: "a", Preset: "github", Secret: secret})

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -109,7 +110,7 @@ func verifyGeneric(secret string, h http.Header, body []byte, now time.Time) (pr
 		return verifyStandard(secret, h, body, now)
 	}
 	header, signature := first(h, "X-Signature-256", "X-Hub-Signature-256", "X-Signature")
-	if signature == "" {
+	if signature == "" || standardContent.Match(body) {
 		return "", errUnsigned("Webhook-Signature, X-Signature-256 or X-Signature")
 	}
 	proof, err = verifyBody(secret, header, signature, body)
@@ -117,6 +118,11 @@ func verifyGeneric(secret string, h http.Header, body []byte, now time.Time) (pr
 }
 
 const standardSignature = "Webhook-Signature"
+
+// standardContent is how the content that Standard Webhooks sign begins, with
+// its id and timestamp. A signature of that is none of a body: it would be good
+// for ever.
+var standardContent = regexp.MustCompile(`^[\w.-]+\.\d{10}\.`)
 
 // verifyStandard checks the headers webhook-id, webhook-timestamp (seconds) and
 // webhook-signature: a list, parted by blanks, of "v1," and in base64 the
