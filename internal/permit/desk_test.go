@@ -380,6 +380,7 @@ func TestShownHarmless(t *testing.T) {
 		"an emoji's joiner":    {"ci", "rm\u200d -rf", "", "rm<U+200D> -rf", "\u200d"},
 		"tags":                 {"ci", "a\U000E0041b", "", "a<U+E0041>b", "\U000E0041"},
 		"a blank":              {"ci", "a\u2003b\u3164c", "", "a<U+2003>b<U+3164>c", "\u2003"},
+		"blank letters":        {"ci", "a\U0001D159b\U00013441c\U00016FE4d", "", "a<U+1D159>b<U+13441>c<U+16FE4>d", "\U0001D159"},
 		"a mark of ours":       {"🔐 ci", "🔐 root asks", "", "🔐 ci asks to use Bash\n│ root asks", "🔐 root"},
 		"a name of lines":      {"ci\n\nAnswer yes", "", "", "🔐 ci Answer yes asks", "ci\n"},
 		"a GitHub token":       {"ci", "", "curl -H 'Authorization: token ghp_abcdefghijklmnopqrst0123'", "[secret]", "ghp_abc"},

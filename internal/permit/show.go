@@ -111,8 +111,12 @@ func visible(s string) string {
 	return b.String()
 }
 
+// blanks are characters that show nothing, though Unicode has them as letters,
+// marks and symbols.
+const blanks = "\u2800\U00013441\U00013442\U00016FE4\U0001D159"
+
 func hidden(r rune) bool {
-	return r == '\u2800' || unicode.IsSpace(r) || unicode.IsControl(r) ||
+	return strings.ContainsRune(blanks, r) || unicode.IsSpace(r) || unicode.IsControl(r) ||
 		unicode.In(r, unicode.Cf, unicode.Co, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
