@@ -164,7 +164,7 @@ func (s *Hooks) call(w http.ResponseWriter, r *http.Request, h Hook) (answer, er
 	if !h.wants(d.event) {
 		return ignored, nil
 	}
-	keys, err := keys(h.Name, r.Header, &d, proof)
+	keys, err := h.keys(r.Header, &d, proof)
 	if err != nil {
 		return refused, err
 	}
@@ -211,9 +211,10 @@ func (s *Hooks) checkToken(r *http.Request) error {
 
 // keys are what a call has in common with its repetitions: the id of the
 // delivery, and the signature, because the id stands outside of what is signed.
-// A call without an id of its own is called by its Idempotency-Key.
-func keys(hook string, h http.Header, d *description, proof string) (keys []string, err error) {
-	key, err := idempotencyKey(h)
+// A call without an id of its own is called by its Idempotency-Key. A hook that
+// is added anew has seen nothing.
+func (h Hook) keys(header http.Header, d *description, proof string) (keys []string, err error) {
+	key, err := idempotencyKey(header)
 	if err != nil {
 		return nil, err
 	}
@@ -223,13 +224,14 @@ func keys(hook string, h http.Header, d *description, proof string) (keys []stri
 	if d.delivery == "" {
 		d.delivery = key
 	}
+	since := h.Created.UTC().Format(time.RFC3339Nano)
 	for _, id := range []string{d.delivery, key} {
 		if id != "" {
-			keys = append(keys, onceKey(id, "hook", hook, "delivery"))
+			keys = append(keys, onceKey(id, "hook", h.Name, since, "delivery"))
 		}
 	}
 	if proof != "" {
-		keys = append(keys, onceKey(proof, "hook", hook, "signature"))
+		keys = append(keys, onceKey(proof, "hook", h.Name, since, "signature"))
 	}
 	return slices.Compact(keys), nil
 }

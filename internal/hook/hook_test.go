@@ -328,6 +328,27 @@ func TestKeysAreAHooksOwn(t *testing.T) {
 	}
 }
 
+// Whoever adds a hook anew, for another agent, and has the service send once
+// more what the first one got, is to see it arrive.
+func TestHookThatIsAddedAnewHasSeenNothing(t *testing.T) {
+	h := Hook{Name: "h", Agent: "a", Preset: "github", Secret: secret}
+	d := newDesk(t, h)
+	again := func() *httptest.ResponseRecorder {
+		return d.call("POST", "/hooks/h", testBody, signedByGitHub(testBody, "x", "d1")...)
+	}
+	d.want("the first one", again(), 200, "ok")
+	if err := d.store.RemoveHook(t.Context(), "h"); err != nil {
+		t.Fatal(err)
+	}
+	d.clock = d.clock.Add(time.Minute)
+	h.Agent = "b"
+	if _, err := d.store.AddHook(t.Context(), store.Hook(h)); err != nil {
+		t.Fatal(err)
+	}
+	d.want("the second one", again(), 200, "ok")
+	d.want("the second one, again", again(), 200, "duplicate")
+}
+
 func TestNotifyOnce(t *testing.T) {
 	d := newDesk(t)
 	n := &Notify{Intake: d.hooks.Intake}
