@@ -32,8 +32,8 @@ func errForged() error {
 
 // verifyGitHub checks X-Hub-Signature-256: "sha256=" and the HMAC-SHA256 of the
 // body in hex (docs.github.com, Validating webhook deliveries). The signature
-// alone is the proof: GitHub never sends one body twice but as a repetition, and
-// nothing outside of the body is signed.
+// alone is the proof, because nothing outside of the body is signed: of events
+// that have the same body, such as two dispatches of a workflow, one counts.
 func verifyGitHub(secret string, h http.Header, body []byte, _ time.Time) (proof string, err error) {
 	const header = "X-Hub-Signature-256"
 	return verifyBody(secret, header, h.Get(header), body)
