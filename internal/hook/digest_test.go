@@ -53,6 +53,7 @@ func TestDigests(t *testing.T) {
 		{"github", "sponsorship", `{"action":"created"}`, "sponsorship: created" + more},
 		{"github", "page_build", `{}`, "page_build:" + more},
 		{"github", "issues", `{}`, "issue #? ? in ? by ?: ? ?"},
+		{"github", "push", `not JSON`, "push:" + more},
 		{"github", "", `not JSON`, "webhook:" + more},
 
 		{
@@ -107,10 +108,14 @@ func TestDigests(t *testing.T) {
 
 // What GitHub sends as a form has the JSON in a field.
 func TestGitHubForm(t *testing.T) {
-	body := url.Values{"payload": {`{"action":"created"}`}}.Encode()
 	h := headers("Content-Type", "application/x-www-form-urlencoded; charset=utf-8", "X-GitHub-Event", "watch")
-	if got := describeGitHub(h, []byte(body)).text; got != "watch: created"+more {
-		t.Errorf("it reads %q", got)
+	for _, body := range []string{
+		url.Values{"payload": {`{"action":"created"}`}}.Encode(),
+		`{"action":"created","x":"&payload={}"}`, // JSON after all
+	} {
+		if got := describeGitHub(h, []byte(body)).text; got != "watch: created"+more {
+			t.Errorf("%q reads %q", body, got)
+		}
 	}
 }
 

@@ -1,7 +1,7 @@
 package hook
 
 import (
-	"mime"
+	"bytes"
 	"net/http"
 	"net/url"
 )
@@ -32,9 +32,10 @@ var github = map[string]string{
 	"fork":                        "{repository.full_name} forked by {sender.login}: {forkee.html_url}",
 }
 
-// describeGitHub reads a body that is JSON, or a form that has it in payload.
+// describeGitHub reads a body that is JSON, or a form that has it in payload:
+// whoever tries it by hand may well say that JSON is a form.
 func describeGitHub(h http.Header, body []byte) description {
-	if kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")); kind == "application/x-www-form-urlencoded" {
+	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
 		form, _ := url.ParseQuery(string(body)) // what could not be read is not there
 		body = []byte(form.Get("payload"))
 	}

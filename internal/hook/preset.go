@@ -60,9 +60,9 @@ func first(h http.Header, names ...string) (name, value string) {
 }
 
 // digest describes an object by the template for its kind and action, or for
-// its kind, or by these two words alone.
+// its kind, or by these two words alone, as it does what is no object.
 func digest(o object, templates map[string]string, kind, action string) string {
-	if t := cmp.Or(templates[kind+"."+action], templates[kind]); t != "" {
+	if t := cmp.Or(templates[kind+"."+action], templates[kind]); t != "" && o != nil {
 		return o.fill(t)
 	}
 	return object{"kind": cmp.Or(kind, "webhook"), "action": action}.fill(
