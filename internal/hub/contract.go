@@ -184,7 +184,7 @@ type Record interface {
 
 	// Answer records m, which answers p, and p as it is since then, together.
 	// A d as in Append says who is to be told of m. It reports false, and does
-	// nothing, if m is there already.
+	// nothing, if m was decided before.
 	Answer(ctx context.Context, m Message, d Decision, p Prompt, then func(Offer)) (fresh bool, err error)
 
 	// SavePrompt records p as it is now.
@@ -247,8 +247,9 @@ type Mail interface {
 	// first, then the rest, each oldest first; and whether there is more.
 	Inbox(ctx context.Context, agent AgentID, limit int) (mail []Mailed, more bool, err error)
 
-	// Count returns how many offers Since would return after the given Seq,
-	// were there no limit, but at most 1,000.
+	// Count returns how many offers Since would return after the given Seq, at
+	// least birth, were there no limit, and how many from before birth no
+	// session was handed; at most 1,000.
 	Count(ctx context.Context, agent AgentID, session SessionID, birth, after Seq) (int, error)
 
 	// Message returns a message that was offered to agent, or NotFound.

@@ -143,6 +143,9 @@ func TestAPromptThatIsAnsweredSoonerThanItHasAName(t *testing.T) {
 		synctest.Wait()
 		f.wantVerdicts("s1 aaaaa true")
 		f.wantGot(got{})
+		if n := len(f.platform.Receipts()); n != 1 {
+			t.Errorf("%d receipts, want 1", n)
+		}
 	}, withPrompts)
 }
 
@@ -610,6 +613,22 @@ func TestAQuestionThatWasNeverSentIsAskedAgain(t *testing.T) {
 		again.receive(from("a1", says("2")))
 		if a := asked.wait(t); a.Text != "blue" {
 			t.Errorf("answered %+v", a)
+		}
+	}, withPrompts)
+}
+
+// An answer can overtake the name of its question, too.
+func TestAnAnswerThatIsSoonerThanItsQuestionHasAName(t *testing.T) {
+	start(t, func(f *fixture) {
+		f.sessions.Connect("ci", "desk")
+		f.platform.Answer(noWord)
+		ticket := f.question(time.Second).wait(t).Ticket
+		f.receive(from("a1", says("blue"), quoting("late")))
+		f.Late(f.t.Context(), ticket, hub.Ref{Platform: fake, Chat: operator, Key: "late"})
+		synctest.Wait()
+		f.wantGot(got{"ci": {"routed a1"}})
+		if m := f.sessions.Got("ci")[0].Message; m.Meta["answer"] != "blue" || m.Meta["question"] != string(ticket) {
+			t.Errorf("the event has %v", m.Meta)
 		}
 	}, withPrompts)
 }

@@ -71,7 +71,7 @@ func (r *Relay) recordNew(ctx context.Context, m hub.Message, d hub.Decision, p 
 // recordWaiting records what became of an answer that waits in the record.
 func (r *Relay) recordWaiting(ctx context.Context, m hub.Message, d hub.Decision, p *hub.Prompt, then func(hub.Offer)) (bool, error) {
 	if p != nil {
-		r.savePrompt(ctx, *p)
+		return r.Record.Answer(ctx, m, d, *p, then)
 	}
 	return true, r.Record.Decide(ctx, m.ID, nil, "", &d, then)
 }

@@ -24,7 +24,8 @@ func (s *Store) Since(ctx context.Context, agent hub.AgentID, session hub.Sessio
 // Count implements [hub.Mail].
 func (s *Store) Count(ctx context.Context, agent hub.AgentID, session hub.SessionID, birth, after hub.Seq) (int, error) {
 	return read(ctx, s, func(ctx context.Context, q querier) (int, error) {
-		n, _, err := one(ctx, q, column[int], "SELECT count(*) FROM (SELECT 1 FROM deliveries d WHERE "+sinceWhere+" LIMIT 1000)",
+		n, _, err := one(ctx, q, column[int], "SELECT count(*) FROM (SELECT 1 FROM deliveries d WHERE "+sinceWhere+`
+			UNION ALL SELECT 1 FROM deliveries WHERE agent = $1 AND open AND seq BETWEEN 1 AND $5 AND state < 2 LIMIT 1000)`,
 			string(agent), int64(after), int64(s.Last()), string(session), int64(birth))
 		return n, err
 	})

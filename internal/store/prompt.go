@@ -18,11 +18,16 @@ func (s *Store) Answer(ctx context.Context, m hub.Message, d hub.Decision, p hub
 	}
 	return write(ctx, s, func(tx *txn) (bool, error) {
 		seq := tx.seq()
-		added, err := tx.insert(seq, m, &d, text)
-		if err != nil || !added {
+		fresh, err := tx.insert(seq, m, &d, text)
+		switch {
+		case err != nil:
 			return false, err
+		case fresh:
+			err = tx.offer(seq, m, len(text), d, then)
+		default:
+			fresh, err = tx.answerAgain(seq, m, text, d, then)
 		}
-		if err := tx.savePrompt(p); err != nil {
+		if err != nil || !fresh {
 			return false, err
 		}
 		if len(d.To) == 0 { // the hub itself has taken it
@@ -30,8 +35,18 @@ func (s *Store) Answer(ctx context.Context, m hub.Message, d hub.Decision, p hub
 				return false, err
 			}
 		}
-		return true, tx.offer(seq, m, len(text), d, then)
+		return true, tx.savePrompt(p)
 	})
+}
+
+// answerAgain decides a message that waits for that, which is known by now to
+// be an answer. It reports false for any other.
+func (tx *txn) answerAgain(seq hub.Seq, m hub.Message, text string, d hub.Decision, then func(hub.Offer)) (bool, error) {
+	n, err := tx.exec("UPDATE messages SET body = $2 WHERE id = $1 AND waiting IS NOT NULL", string(m.ID), text)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, tx.decide(seq, m, len(text), d, then)
 }
 
 // SavePrompt implements [hub.Record].
