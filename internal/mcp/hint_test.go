@@ -42,6 +42,32 @@ func TestResultsTellWhatWaits(t *testing.T) {
 	})
 }
 
+// A session that is new and opens no stream is told of what was there before it,
+// but not of what another one has.
+func TestResultsTellANewcomerWhatWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		old := h.mailbox("alice")
+		old.Open("")
+		pass(0)
+		h.script("alice", "handed over")
+		pass(2 * time.Second)
+		old.Do(t.Context(), "DELETE", "")
+		pass(0)
+		h.script("alice", "held")
+		h.script("alice", "held too")
+		pass(0)
+		c := h.mailbox("alice")
+		for _, want := range []string{"\n2 messages wait for you: call inbox.", ""} {
+			r := c.Tool("list_chats", map[string]any{"query": "nobody"})
+			if got := strings.TrimPrefix(r.Text, "No chat may be written to that matches."); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+			c.Tool("inbox", nil)
+			pass(0)
+		}
+	})
+}
+
 // What is another's is not told to a session that lost its name.
 func TestResultsTellNothingToAnEvictedSession(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *testHub) {
