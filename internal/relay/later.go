@@ -55,7 +55,7 @@ func (r *Relay) decideWaiting(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	held := int64(0)
+	held, nobody := int64(0), false
 	for _, m := range ms {
 		if r.holds.has(m.ID) {
 			held++
@@ -70,16 +70,20 @@ func (r *Relay) decideWaiting(ctx context.Context) error {
 				continue
 			}
 		}
+		if nobody { // what is behind waits, too, unless it is an answer
+			continue
+		}
 		d := r.route(ctx, m, r.origin(ctx, m))
 		if len(d.To) == 0 {
 			r.tellNobodyHere()
-			return nil
+			nobody = true
+			continue
 		}
 		if err := r.Record.Decide(ctx, m.ID, nil, "", &d, func(o hub.Offer) { r.Sessions.Deliver(o) }); err != nil {
 			return fmt.Errorf("decide %s: %w", m.ID, err)
 		}
 	}
-	if !r.waiting.CompareAndSwap(before, held) {
+	if !nobody && !r.waiting.CompareAndSwap(before, held) {
 		nudge(r.decide)
 	}
 	return nil

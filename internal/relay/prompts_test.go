@@ -632,3 +632,18 @@ func TestAnAnswerThatIsSoonerThanItsQuestionHasAName(t *testing.T) {
 		}
 	}, withPrompts)
 }
+
+// Where nobody is present a message waits; what is behind it and decides a
+// prompt does not.
+func TestAVerdictDoesNotWaitBehindWhatWaits(t *testing.T) {
+	start(t, func(f *fixture) {
+		f.receive(from("m1", says("hello")))
+		f.platform.Answer(noWord)
+		f.asks("ci", "s1", "aaaaa")
+		prompt := f.platform.Sent()[len(f.platform.Sent())-1]
+		f.receive(from("v1", says("yes"), quoting("late")))
+		f.Late(f.t.Context(), prompt.ID, hub.Ref{Platform: fake, Chat: operator, Key: "late"})
+		synctest.Wait()
+		f.wantVerdicts("s1 aaaaa true")
+	}, withPrompts)
+}
