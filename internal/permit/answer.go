@@ -89,13 +89,13 @@ func (d *Desk) same(a, b hub.Ref) bool {
 }
 
 // answer reads what a person answered: one of the choices, by its number or in
-// its words, or something else.
+// its words, as they were given or shown, or something else.
 func answer(p *hub.Prompt, text string) Match {
 	text = strings.TrimSpace(text)
 	a := Match{id: p.ID, answer: text}
 	i, ok := parseChoice(text, len(p.Choices))
 	if !ok {
-		i = 1 + slices.IndexFunc(p.Choices, func(c string) bool { return strings.EqualFold(c, text) })
+		i = 1 + slices.IndexFunc(p.Choices, func(c string) bool { return strings.EqualFold(c, text) || strings.EqualFold(Choice(c), text) })
 	}
 	if i > 0 {
 		a.choice, a.answer = i, p.Choices[i-1]

@@ -262,12 +262,13 @@ func TestWhatAnswersAQuestion(t *testing.T) {
 		"a number with blanks":   {says(" 1\n"), answer{"red", 1}},
 		"its number, quoted":     {says("1", quoting("q1")), answer{"red", 1}},
 		"its words":              {says("Blue", quoting("q1")), answer{"blue", 2}},
+		"its words as shown":     {says("dark green", quoting("q1")), answer{"  dark\tgreen 🔐", 3}},
 		"other words":            {says("none of these", quoting("q1")), answer{"none of these", 0}},
 		"the emoji of a number":  {says("2️⃣", reacting("q1")), answer{"blue", 2}},
 		"another emoji":          {says("👍", reacting("q1")), answer{"👍", 0}},
 		"yes":                    {says("yes", quoting("q1")), answer{"yes", 0}},
 		"a friend's quote":       {says("blue", quoting("q1"), by(friend)), answer{"blue", 2}},
-		"a number out of range":  {says("3"), answer{}},
+		"a number out of range":  {says("4"), answer{}},
 		"a friend's number":      {says("2", by(friend)), answer{}},
 		"a number elsewhere":     {says("2", elsewhere), answer{}},
 		"a number for something": {says("2", quoting("m9")), answer{}},
@@ -276,7 +277,7 @@ func TestWhatAnswersAQuestion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk()
-			d.question(t, "q1", "red", "blue")
+			d.question(t, "q1", "red", "blue", "  dark\tgreen 🔐")
 			a, ok := d.Match(tt.m, noon)
 			if got := (answer{a.answer, a.choice}); ok != (tt.want != answer{}) || ok && got != tt.want {
 				t.Errorf("answers %+v (%t), want %+v", got, ok, tt.want)
