@@ -212,6 +212,13 @@ func (d *Desk) Settle(id hub.MessageID) {
 	})
 }
 
+// Unsave notes that a prompt is yet to be recorded as it is, too.
+func (d *Desk) Unsave(id hub.MessageID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.unsaved = append(d.unsaved, id)
+}
+
 // Close ends a prompt that is open, and needs no answer any more.
 func (d *Desk) Close(id hub.MessageID, now time.Time) (hub.Prompt, bool) {
 	return d.change(id, func(p *hub.Prompt) bool {
@@ -238,7 +245,8 @@ func (d *Desk) Expire(now time.Time) []hub.Prompt {
 	return ended
 }
 
-// Unsaved returns what was settled since it was last asked.
+// Unsaved returns what was settled since it was last asked, and what was not
+// saved.
 func (d *Desk) Unsaved() []hub.Prompt {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -82,9 +82,11 @@ func nameOf(p hub.Prompt) string {
 	return string(p.Agent)
 }
 
+// savePrompt records p, now or when that works again.
 func (r *Relay) savePrompt(ctx context.Context, p hub.Prompt) {
 	if err := r.Record.SavePrompt(context.WithoutCancel(ctx), p); err != nil {
 		r.Log.Error("record a prompt", "message", p.ID, "err", err)
+		r.desk.Unsave(p.ID) // settlePrompts tries again
 	}
 }
 
@@ -186,6 +188,7 @@ func (r *Relay) answered(ctx context.Context, m hub.Message, p hub.Prompt, outco
 	// A verdict counts even where it can't be written down.
 	if _, err := record(ctx, m, hub.Decision{}, &p, nil); err != nil {
 		r.Log.Error("record a verdict", "message", m.ID, "err", err)
+		r.desk.Unsave(p.ID)
 	}
 	r.Log.Info("verdict", "message", p.ID, "agent", p.Agent, "allow", p.Allow)
 	nudge(r.receipts)
@@ -239,7 +242,12 @@ func (r *Relay) settlePrompts(ctx context.Context) {
 			}
 		}
 		for _, p := range r.desk.Unsaved() {
-			r.savePrompt(ctx, p)
+			switch err := r.Record.SavePrompt(context.WithoutCancel(ctx), p); {
+			case hub.KindOf(err) == hub.Unavailable:
+				r.desk.Unsave(p.ID) // until it works
+			case err != nil:
+				r.Log.Error("record a prompt", "message", p.ID, "err", err)
+			}
 		}
 	})
 }

@@ -647,3 +647,22 @@ func TestAVerdictDoesNotWaitBehindWhatWaits(t *testing.T) {
 		f.wantVerdicts("s1 aaaaa true")
 	}, withPrompts)
 }
+
+// A verdict counts even while the record can't be written, and counts once.
+func TestAVerdictIsWrittenDownAsSoonAsThatWorks(t *testing.T) {
+	disk := &full{}
+	start(t, func(f *fixture) {
+		f.asks("ci", "s1", "aaaaa")
+		disk.is.Store(true)
+		f.receive(from("v1", says("yes aaaaa")))
+		f.wantVerdicts("s1 aaaaa true")
+		f.sessions.Decided()[0].Done(true)
+		time.Sleep(5 * time.Second)
+		disk.is.Store(false)
+		time.Sleep(2 * time.Second)
+		again := f.restart()
+		again.receive(from("v2", says("no aaaaa")))
+		again.wantPhone("aaaaa: already answered (allowed).")
+		again.wantVerdicts("s1 aaaaa true")
+	}, withPrompts, func(f *fixture) { disk.Record, f.Record = f.store, disk })
+}

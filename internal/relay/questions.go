@@ -171,6 +171,7 @@ func (r *Relay) answeredQuestion(ctx context.Context, m hub.Message, p hub.Promp
 		_, err := record(ctx, m, hub.Decision{}, &p, nil)
 		if err != nil {
 			r.Log.Error("record an answer", "message", m.ID, "err", err)
+			r.desk.Unsave(p.ID)
 		}
 		call <- p
 		nudge(r.receipts)

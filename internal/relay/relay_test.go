@@ -627,6 +627,20 @@ func (r *full) Append(ctx context.Context, m hub.Message, d *hub.Decision, then 
 	return r.Record.Append(ctx, m, d, then)
 }
 
+func (r *full) Answer(ctx context.Context, m hub.Message, d hub.Decision, p hub.Prompt, then func(hub.Offer)) (bool, error) {
+	if r.is.Load() {
+		return false, hub.Errorf(hub.Unavailable, "disk full")
+	}
+	return r.Record.Answer(ctx, m, d, p, then)
+}
+
+func (r *full) SavePrompt(ctx context.Context, p hub.Prompt) error {
+	if r.is.Load() {
+		return hub.Errorf(hub.Unavailable, "disk full")
+	}
+	return r.Record.SavePrompt(ctx, p)
+}
+
 func TestRecordThatCannotBeWritten(t *testing.T) {
 	disk := &full{}
 	start(t, func(f *fixture) {
