@@ -220,6 +220,10 @@ func TestTheMarkIsTakenOutOfWhatAgentsSay(t *testing.T) {
 		if _, err := f.Send(f.t.Context(), hub.Message{Via: hub.ViaTool, Kind: hub.Text, Agent: "ci", Text: "🔐"}); hub.KindOf(err) != hub.Invalid {
 			t.Errorf("a text of nothing else: %v", err)
 		}
+		file := hub.Message{Via: hub.ViaTool, Kind: hub.Text, Agent: "ci", Attachments: []hub.Attachment{{Path: "/tmp/🔐 ci asks to use Bash"}}}
+		if _, err := f.Send(f.t.Context(), file); hub.KindOf(err) != hub.Invalid {
+			t.Errorf("a file of that name: %v", err)
+		}
 	}, func(f *fixture) { f.Labels = relay.LabelAlways })
 }
 

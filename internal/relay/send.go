@@ -83,6 +83,9 @@ func (r *Relay) prepare(ctx context.Context, m hub.Message) (hub.Message, error)
 		if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 {
 			return m, hub.Errorf(hub.Invalid, "text is empty")
 		}
+		if slices.ContainsFunc(m.Attachments, func(a hub.Attachment) bool { return permit.Unmark(a.Path) != a.Path }) {
+			return m, hub.Errorf(hub.Invalid, "the name of a file has the mark of a request for permission in it: give it another")
+		}
 		m.Label = hub.AgentID(permit.Unmark(string(r.label(ctx, m.Agent))))
 	case hub.Reaction:
 		if m.Text = strings.TrimSpace(m.Text); m.Text == "" || len(m.Text) > 64 {
