@@ -144,7 +144,7 @@ func (r *Relay) depart(ctx context.Context, agent hub.AgentID) error {
 	for _, o := range loose {
 		var err error
 		switch m := o.Message; {
-		case m.Via != hub.ViaPlatform && m.To == agent:
+		case m.Via != hub.ViaPlatform && m.To == agent, isAnswer(m):
 			hold = append(hold, m.ID)
 		case m.Via != hub.ViaPlatform || o.Elsewhere:
 			_, err = r.Record.Settle(ctx, []hub.Settlement{{Agent: agent, Message: m.ID, State: hub.Failed, Reason: "left before it was handed over"}})

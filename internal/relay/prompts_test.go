@@ -670,3 +670,19 @@ func TestAVerdictIsWrittenDownAsSoonAsThatWorks(t *testing.T) {
 		again.wantVerdicts("s1 aaaaa true")
 	}, withPrompts, func(f *fixture) { disk.Record, f.Record = f.store, disk })
 }
+
+// An answer is for the agent that asked, and no other.
+func TestAnAnswerWaitsForItsAgent(t *testing.T) {
+	start(t, func(f *fixture) {
+		f.sessions.Connect("ci", "desk")
+		f.question(time.Second).wait(t)
+		f.receive(from("a1", says("blue"), quoting("1001")))
+		f.sessions.Disconnect("ci")
+		f.Departed(f.t.Context(), "ci")
+		synctest.Wait()
+		f.wantGot(got{"ci": {"routed a1"}})
+		if mail, _, err := f.store.Inbox(f.t.Context(), "ci", 20); err != nil || len(mail) != 1 {
+			t.Errorf("in the inbox: %+v, %v", mail, err)
+		}
+	}, withPrompts)
+}

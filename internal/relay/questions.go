@@ -188,6 +188,10 @@ func (r *Relay) answeredQuestion(ctx context.Context, m hub.Message, p hub.Promp
 	return receipt, err
 }
 
+// isAnswer reports whether m was taken as the answer to a question: what a person
+// writes has no meta else.
+func isAnswer(m hub.Message) bool { return m.Via == hub.ViaPlatform && m.Meta["question"] != "" }
+
 // toAsker sends the answer to a question to who asked it, now or later.
 func (r *Relay) toAsker(p hub.Prompt) hub.Decision {
 	return hub.Decision{Status: hub.Routed, Meant: p.Agent, To: []hub.AgentID{p.Agent}, Hold: !r.Sessions.Present(p.Agent)}
