@@ -174,7 +174,8 @@ func (s *Store) forget(ctx context.Context, before int64) error {
 		if _, err := tx.exec("DELETE FROM sessions WHERE used < $1", s.oldest()); err != nil {
 			return err
 		}
-		_, err := tx.exec("DELETE FROM handed WHERE seq <= (SELECT cursor FROM sessions WHERE id = handed.session)")
+		_, err := tx.exec(`DELETE FROM handed WHERE NOT EXISTS (SELECT 1 FROM sessions s JOIN deliveries d ON d.agent = s.agent
+			WHERE s.id = handed.session AND s.cursor < handed.seq AND d.seq = handed.seq AND d.open)`)
 		if err != nil {
 			return err
 		}

@@ -128,6 +128,32 @@ func TestMemoryForgets(t *testing.T) {
 	}
 }
 
+// A session that opens no stream has everything out of turn, for as long as it
+// lives: what has left the inbox is not noted any more.
+func TestWhatWasHandedOutOfTurnIsForgotten(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *Store, c *clock) {
+		must(t, s.SaveSession(t.Context(), hub.SavedSession{ID: "x", Agent: "a", Used: c.Now()}))
+		for n := range 2 {
+			add(t, s, script(n), to("a"))
+			settle(t, s, hub.Settlement{Agent: "a", Session: "x", Message: script(n).ID, State: hub.HandedOver, OutOfTurn: true})
+		}
+		handed := func() int {
+			n, err := read(t.Context(), s, func(ctx context.Context, q querier) (int, error) {
+				n, _, err := one(ctx, q, column[int], "SELECT count(*) FROM handed")
+				return n, err
+			})
+			must(t, err)
+			return n
+		}
+		expire(t, s, c)
+		expect(t, "while both are in the inbox", handed(), 2)
+		_, err := s.Acknowledge(t.Context(), "a", []hub.MessageID{"s0"})
+		must(t, err)
+		expire(t, s, c)
+		expect(t, "once one is not", handed(), 1)
+	})
+}
+
 func TestSessionsAge(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *Store, c *clock) {
 		saved := []hub.SavedSession{
