@@ -22,7 +22,7 @@ var reserved = []string{
 	"reaction", "reaction_target_timestamp", "reaction_target_author", "reaction_removed",
 	"edited", "deleted",
 	"attachment_1", "attachment_2", "attachment_3", "attachment_4", "attachment_5", "attachment_6", "attachment_7", "attachment_8",
-	"source", "from", "path", "method", "event", "delivery",
+	"source", "from", "path", "method", "event", "delivery", "question", "answer",
 }
 
 // ParseMeta reads the meta object of an agent or a script. Numbers and

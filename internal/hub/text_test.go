@@ -64,6 +64,7 @@ func TestParseMeta(t *testing.T) {
 		{"null values are left out", `{"a":null}`, map[string]string{}, nil},
 		{"foreign characters in keys", `{"run-id":"7","1st":"x","":"e"}`, map[string]string{"run_id": "7", "_1st": "x", "_": "e"}, nil},
 		{"the hub's own keys", `{"source":"me","id":"x","ok":"y"}`, map[string]string{"ok": "y"}, []string{"source", "id"}},
+		{"a person's answer to a question", `{"question":"ticket","answer":"yes"}`, map[string]string{}, []string{"question", "answer"}},
 		{"control characters", `{"a":"x\u0000y"}`, map[string]string{"a": "xy"}, nil},
 		{
 			"past the bound the last ones go", "{" + strings.Join(many, ",") + "}",
