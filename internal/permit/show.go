@@ -122,7 +122,9 @@ func hidden(r rune) bool {
 
 // secrets are shapes of secrets. Where there is a group, only that is masked.
 var secrets = regexp.MustCompile(strings.Join([]string{
-	`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*-----|\z)`,
+	`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----` +
+		`(?:\s|\\[nr]|(?:Proc-Type|DEK-Info|Version|Comment): [\w ,.-]*|[A-Za-z0-9+/=]{20,})*` + // its lines, and no more
+		`(?:[A-Za-z0-9+/=]*(?:(?:\s|\\[nr])*-----END [A-Z ]*-----|\z))?`,
 	`\b(?:sk|pk|rk|whsec|aldis)[-_][A-Za-z0-9_-]{16,}`,
 	`\b(?:gh[pousr]_|github_pat_|glpat-|npm_|xox[abeoprs]-|hf_)[A-Za-z0-9_-]{10,}`,
 	`\b(?:AKIA|ASIA)[A-Z0-9]{12,}`,
@@ -130,8 +132,9 @@ var secrets = regexp.MustCompile(strings.Join([]string{
 	`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`,
 }, "|"))
 
-// named are secrets that are known by what stands before them.
-var named = regexp.MustCompile(`(?i)((?:bearer|basic) +|://[^\s/:@]*:|(?:passw(?:or)?d|passphrase|secret|token|api[-_]?key|access[-_]?key)["']?\s*[=:]\s*["']?)([^\s"'&@]{6,})`)
+// named are secrets that are known by what stands before them. What a shell
+// would carry out is none, or an agent could hide it behind such a name.
+var named = regexp.MustCompile(`(?i)((?:bearer|basic) +|--[a-z-]*(?:password|passphrase|secret|token|api-key) +["']?|://[^\s/:@]*:|(?:passw(?:or)?d|passphrase|secret|token|api[-_]?key|access[-_]?key)["']?\s*[=:]\s*["']?)([^\s"'&@$\x60;|()<>]{6,})`)
 
 func maskSecrets(s string) string {
 	return named.ReplaceAllString(secrets.ReplaceAllString(s, "[secret]"), "${1}[secret]")

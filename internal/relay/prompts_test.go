@@ -380,7 +380,7 @@ func (f *fixture) restart() *fixture {
 		Gate: f.Gate, Routes: &route.Table{TTL: time.Hour, Max: 10_000, Now: time.Now},
 		Sessions: f.sessions, Record: f.store, Platforms: f.Platforms, Operator: f.Operator, Default: f.Default,
 		Labels: f.Labels, HoldFor: f.HoldFor, Log: f.Log, Now: time.Now, NewCode: f.NewCode,
-		PermissionTimeout: f.PermissionTimeout, Devices: f.Devices,
+		PermissionTimeout: f.PermissionTimeout, Devices: f.Devices, HoldReplies: f.HoldReplies,
 		NewID: func() hub.MessageID { return hub.MessageID(fmt.Sprintf("m%03d", again.last.Add(1))) },
 	}
 	if err := again.Start(f.t.Context()); err != nil {
