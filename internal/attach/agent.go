@@ -259,15 +259,22 @@ func (a *agent) take(ctx context.Context, s *session, e event) error {
 
 // A memory knows the ids of the last seenMost events.
 type memory struct {
+	mu   sync.Mutex
 	ids  map[string]bool
 	last []string // a ring, once it is full
 	next int
 }
 
-func (m *memory) has(id string) bool { return m.ids[id] }
+func (m *memory) has(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ids[id]
+}
 
 func (m *memory) add(id string) {
-	if id == "" {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if id == "" || m.ids[id] {
 		return
 	}
 	if len(m.last) < seenMost {

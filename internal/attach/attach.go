@@ -163,10 +163,9 @@ func (p *pipe) put(ctx context.Context, text []byte) error {
 	}
 }
 
-// say writes a message to the agent.
-func (p *pipe) say(ctx context.Context, m jsonrpc.Message) {
+// say writes a message to the agent, and reports whether it was written. What
+// was not, the pipe's end tells.
+func (p *pipe) say(ctx context.Context, m jsonrpc.Message) bool {
 	text, err := jsonrpc.EncodeMessage(m)
-	if err == nil {
-		_ = p.put(ctx, text) // the pipe's end ends the line
-	}
+	return err == nil && p.put(ctx, text) == nil
 }

@@ -25,6 +25,7 @@ var effects = []string{"send", "reply", "react", "edit_message", "delete_message
 type call struct {
 	job
 	req    *jsonrpc.Request
+	tool   string          // that it calls, if it calls one
 	ctx    context.Context // ends when the agent cancels it
 	cancel context.CancelFunc
 }
@@ -41,7 +42,7 @@ func (a *agent) call(ctx context.Context, req *jsonrpc.Request) {
 		a.pipe.say(ctx, &jsonrpc.Response{ID: req.ID, Error: err})
 		return
 	}
-	c := &call{job: job{body: body, begun: time.Now(), hold: a.hold()}, req: req}
+	c := &call{job: job{body: body, begun: time.Now(), hold: a.hold()}, req: req, tool: tool}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	if refused := a.enter(c); refused != nil {
 		c.cancel()
@@ -96,10 +97,33 @@ func (a *agent) carry(ctx context.Context, c *call) {
 	a.mu.Lock()
 	delete(a.calls, c.req.ID.Raw())
 	a.mu.Unlock()
-	if c.ctx.Err() == nil {
-		a.pipe.say(ctx, answer)
+	if c.ctx.Err() == nil && a.pipe.say(ctx, answer) && c.tool == "inbox" {
+		a.noteInbox(answer)
 	}
 	c.cancel()
+}
+
+// noteInbox notes that the agent was written what an answer of inbox lists.
+func (a *agent) noteInbox(answer *jsonrpc.Response) {
+	var result struct {
+		Content []struct{ Text string } `json:"content"`
+	}
+	var inbox struct {
+		Events []struct {
+			Meta struct {
+				ID string `json:"id"`
+			} `json:"meta"`
+		} `json:"events"`
+	}
+	_, s, _ := a.up.look()
+	if s == nil || json.Unmarshal(answer.Result, &result) != nil || len(result.Content) == 0 ||
+		json.Unmarshal([]byte(result.Content[0].Text), &inbox) != nil {
+		return
+	}
+	for _, e := range inbox.Events {
+		a.seen.add(e.Meta.ID)
+		s.acks.note(mark{time.Now(), 0, e.Meta.ID})
+	}
 }
 
 // answer returns what the hub answers, or why it does not.

@@ -27,6 +27,33 @@ func TestEventsWaitUntilTheAgentIsReady(t *testing.T) {
 	})
 }
 
+func TestAnAnswerOfInboxIsAcknowledgedToo(t *testing.T) {
+	inBubble(t, func(a *agent) {
+		a.hub.Answer = func(req *jsonrpc.Request) *jsonrpc.Response {
+			if req.Method != "tools/call" {
+				return echo(req)
+			}
+			result, _ := json.Marshal(map[string]any{"content": []any{map[string]any{"type": "text", "text": `{"events":[{"meta":{"id":"a"}}]}`}}})
+			return &jsonrpc.Response{ID: req.ID, Result: result}
+		}
+		a.begins()
+		a.calls(1, "inbox")
+		a.one()
+		a.hub.Event(7, "a", "pushed as well")
+		pass(3 * time.Second)
+		if got := contents(a.heard()); len(got) > 0 {
+			t.Errorf("got %q once more", got)
+		}
+		all := ""
+		for _, r := range a.hub.Requests("notifications/aldis/handed") {
+			all += string(r.Params)
+		}
+		if !strings.Contains(all, `"ids":["a"]`) || !strings.Contains(all, `"last":7`) {
+			t.Errorf("acknowledged %s", all)
+		}
+	})
+}
+
 func TestEventsAreAcknowledgedASecondLater(t *testing.T) {
 	inBubble(t, func(a *agent) {
 		a.begins()

@@ -16,8 +16,8 @@ const (
 )
 
 // handed takes a session's word for what it was handed: everything up to the
-// id last of its stream, and what came without one, by the id in an event's
-// meta or a verdict's request_id.
+// id last of its stream, and what came without one, there or in an answer of
+// inbox, by the id in an event's meta or a verdict's request_id.
 func (t *Table) handed(s *session, params json.RawMessage) {
 	var p struct {
 		Last hub.Seq  `json:"last"`

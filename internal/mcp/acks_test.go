@@ -37,6 +37,22 @@ func handed(t *testing.T, c *hubtest.Client, last string, ids ...string) {
 	pass(0)
 }
 
+func TestAttachedSessionSaysWhatItHasOfAnInbox(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *testHub) {
+		c := h.attached("alice", "x")
+		one, two := h.says("one").ID, h.says("two").ID
+		c.Tool("inbox", nil)
+		c.Notify("notifications/aldis/handed", map[string]any{"last": 0, "ids": []string{string(one), "unknown"}})
+		pass(0)
+		if got := h.fate(one, "alice") + ", " + h.fate(two, "alice"); got != "handed_over, waiting" {
+			t.Errorf("after she has acknowledged the first: %s", got)
+		}
+		s := c.Open("")
+		pass(0)
+		wantPushes(t, "alice, of the rest", s, "two")
+	})
+}
+
 func TestAttachedSessionIsHandedWhatItSays(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *testHub) {
 		c := h.attached("alice", "x")

@@ -75,7 +75,11 @@ func (x *tools) inbox(ctx context.Context, c *call, in inboxArgs) (string, error
 	}
 	answer.More = more
 	c.afterwards(func(written bool) {
-		if written && !c.session.saved.Acks {
+		switch {
+		case !written:
+		case c.session.saved.Acks:
+			c.session.expect(x.table.inboxed(c.session, mail))
+		default:
 			x.table.handedByInbox(c.session, mail)
 		}
 	})
@@ -103,6 +107,15 @@ func (x *tools) await(ctx context.Context, agent hub.AgentID, wait time.Duration
 			return nil, false, errStopping
 		}
 	}
+}
+
+// inboxed are mail as events that s, which acknowledges, may say it was handed.
+func (t *Table) inboxed(s *session, mail []hub.Mailed) []*event {
+	evs := make([]*event, len(mail))
+	for i, o := range mail {
+		evs[i] = &event{id: o.Message.ID, taken: func(hub.AgentID, hub.SessionID) { t.handedByInbox(s, []hub.Mailed{o}) }}
+	}
+	return evs
 }
 
 // handedByInbox notes that an answer with mail was written to s.
