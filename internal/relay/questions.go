@@ -177,10 +177,10 @@ func (r *Relay) answeredQuestion(ctx context.Context, m hub.Message, p hub.Promp
 		nudge(r.receipts)
 		return receipt, nil
 	}
-	r.desk.Settle(p.ID)
 	p.Settled = true
 	receipt.Decision = r.toAsker(p)
 	_, err := record(ctx, m, receipt.Decision, &p, func(o hub.Offer) { receipt.Sessions = r.Sessions.Deliver(o) })
+	r.desk.Settle(p.ID) // not before: a prompt that is settled alone is an answer lost
 	if hub.KindOf(err) == hub.Unavailable {
 		r.deliverUnsaved(ctx, m, &receipt.Decision, err)
 		return receipt, nil
