@@ -152,6 +152,10 @@ func TestNotifyOnce(t *testing.T) {
 	if again := post(); again["id"] != first["id"] || again["repeated"] != true || first["repeated"] != nil {
 		t.Errorf("it is told %v and then %v", first, again)
 	}
+	other := h.do(http.MethodPost, "/notify?label=cron", map[string]any{"content": "something else", "target": "deploy-bot"}, with(bearer(token), "Idempotency-Key", "k"))
+	if other.status != http.StatusUnprocessableEntity {
+		t.Errorf("another message under that key: %d %s", other.status, other.body)
+	}
 	h.notify("cron", "deploy-bot", "then")
 	a.await(2)
 	if got := contents(a.got()); len(got) != 2 || got[0] != "once" || got[1] != "then" {

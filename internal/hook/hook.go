@@ -168,7 +168,13 @@ func (s *Hooks) call(w http.ResponseWriter, r *http.Request, h Hook) (answer, er
 	if err != nil {
 		return refused, err
 	}
-	_, repeated, err := s.receive(r.Context(), keys, message(h, r, body, d))
+	m := message(h, r, body, d)
+	if len(keys) > 0 {
+		if m.ID, err = s.Once(r.Context(), keys, s.NewID()); err != nil {
+			return refused, err
+		}
+	}
+	_, repeated, err := s.receive(r.Context(), m)
 	if repeated {
 		return duplicate, err
 	}
@@ -210,8 +216,8 @@ func (s *Hooks) checkToken(r *http.Request) error {
 }
 
 // keys are what a call has in common with its repetitions: the id of the
-// delivery, and the signature, because the id stands outside of what is signed.
-// A call without an id of its own is called by its Idempotency-Key. A hook that
+// delivery, or its Idempotency-Key, or, where a signed call has neither, the
+// signature. Not that besides an id: two events may well have one body. A hook that
 // is added anew has seen nothing.
 func (h Hook) keys(header http.Header, d *description, proof string) (keys []string, err error) {
 	key, err := idempotencyKey(header)
@@ -230,7 +236,7 @@ func (h Hook) keys(header http.Header, d *description, proof string) (keys []str
 			keys = append(keys, onceKey(id, "hook", h.Name, since, "delivery"))
 		}
 	}
-	if proof != "" {
+	if len(keys) == 0 && proof != "" {
 		keys = append(keys, onceKey(proof, "hook", h.Name, since, "signature"))
 	}
 	return slices.Compact(keys), nil

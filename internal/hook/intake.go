@@ -48,17 +48,12 @@ func (in Intake) limit(w http.ResponseWriter, key string) error {
 	return hub.Errorf(hub.Limited, "too many messages: Retry-After says how many seconds to wait")
 }
 
-// receive carries m, but that once for all that come with one of keys. That a
-// message came before is known by its id, which the record takes in once: so an
-// attempt that failed, or died, leaves the next one free to succeed.
-func (in Intake) receive(ctx context.Context, keys []string, m hub.Message) (id hub.MessageID, repeated bool, err error) {
-	if len(keys) > 0 {
-		if m.ID, err = in.Once(ctx, keys, in.NewID()); err != nil {
-			return "", false, err
-		}
-	}
+// receive carries m. Where m.ID is one that [Intake.Once] returned, it does so
+// once: that it came before is known by its id, which the record takes in once.
+// So an attempt that failed, or died, leaves the next one free to succeed.
+func (in Intake) receive(ctx context.Context, m hub.Message) (id hub.MessageID, repeated bool, err error) {
 	receipt, err := in.Receiver.Receive(ctx, m)
-	if len(keys) > 0 && hub.KindOf(err) == hub.Conflict {
+	if m.ID != "" && hub.KindOf(err) == hub.Conflict {
 		return m.ID, true, nil
 	}
 	return receipt.ID, false, err

@@ -6,7 +6,10 @@
 package hook
 
 import (
+	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -53,14 +56,16 @@ func (n *Notify) Post(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var keys []string
-	if key != "" {
-		keys = []string{onceKey(key, "notify", who.Subject(), string(label))}
-	}
-	id, repeated, err := n.receive(r.Context(), keys, hub.Message{
+	m := hub.Message{
 		Via: hub.ViaNotify, Kind: hub.Text, Agent: label, Subject: who.Subject(),
 		To: target(b.Target), Text: hub.StripControl(*b.Content), Meta: meta,
-	})
+	}
+	if key != "" {
+		if m.ID, err = n.first(r.Context(), onceKey(key, "notify", who.Subject(), string(label)), m); err != nil {
+			return err
+		}
+	}
+	id, repeated, err := n.receive(r.Context(), m)
 	if err != nil {
 		return err
 	}
@@ -72,6 +77,25 @@ func (n *Notify) Post(w http.ResponseWriter, r *http.Request) error {
 		answer["dropped_meta"] = dropped
 	}
 	return httpd.WriteJSON(w, http.StatusAccepted, answer)
+}
+
+// first returns the id of the message that m, which comes with key, is or
+// repeats. It fails, as draft-ietf-httpapi-idempotency-key-header-07 (section
+// 2.7) has it, if another one came with that key: it would be lost in silence.
+func (n *Notify) first(ctx context.Context, key string, m hub.Message) (hub.MessageID, error) {
+	said, err := json.Marshal([]any{m.To, m.Text, m.Meta})
+	if err != nil {
+		return "", fmt.Errorf("encode a message: %w", err)
+	}
+	id, err := n.Once(ctx, []string{fmt.Sprintf("%s\n%x", key, sha256.Sum256(said))}, n.NewID())
+	if err != nil {
+		return "", err
+	}
+	first, err := n.Once(ctx, []string{key}, id)
+	if err == nil && first != id {
+		err = httpd.Statusf(http.StatusUnprocessableEntity, "this Idempotency-Key came with another message in the last 24 h: give each message a key of its own")
+	}
+	return id, err
 }
 
 func read(r *http.Request) (b body, meta map[string]string, dropped []string, err error) {

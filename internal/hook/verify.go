@@ -31,9 +31,7 @@ func errForged() error {
 }
 
 // verifyGitHub checks X-Hub-Signature-256: "sha256=" and the HMAC-SHA256 of the
-// body in hex (docs.github.com, Validating webhook deliveries). The signature
-// alone is the proof, because nothing outside of the body is signed: of events
-// that have the same body, such as two dispatches of a workflow, one counts.
+// body in hex (docs.github.com, Validating webhook deliveries).
 func verifyGitHub(secret string, h http.Header, body []byte, _ time.Time) (proof string, err error) {
 	const header = "X-Hub-Signature-256"
 	return verifyBody(secret, header, h.Get(header), body)
