@@ -43,7 +43,13 @@ func (d *Desk) Match(m hub.Message, now time.Time) (Match, bool) {
 
 // mayDecide reports whether a verdict in m counts. d.mu is held.
 func (d *Desk) mayDecide(m hub.Message) bool {
-	return d.Approves(m.Ref.Platform, m.From) && (m.From.Device == 0 || slices.Contains(d.Devices, m.From.Device))
+	return d.Approves(m.Ref.Platform, m.From) && d.byHand(m)
+}
+
+// byHand reports whether a person wrote m: on our own account another hub may
+// write too, from a device of its own. d.mu is held.
+func (d *Desk) byHand(m hub.Message) bool {
+	return m.From.Device == 0 || slices.Contains(d.Devices, m.From.Device)
 }
 
 // matchQuote matches what quotes a prompt, or reacts to it. d.mu is held.
@@ -67,7 +73,7 @@ func (d *Desk) matchQuote(m hub.Message) (Match, bool) {
 // matchNumber matches a bare number, where it can mean one question only.
 // d.mu is held.
 func (d *Desk) matchNumber(m hub.Message) (Match, bool) {
-	if !number.MatchString(m.Text) || len(m.Text) > longest || !d.Operates(m.Ref.Platform, m.From) {
+	if !number.MatchString(m.Text) || len(m.Text) > longest || !d.Operates(m.Ref.Platform, m.From) || !d.byHand(m) {
 		return Match{}, false
 	}
 	var open []*hub.Prompt

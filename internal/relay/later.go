@@ -17,6 +17,7 @@ const (
 	unsavedEvery = 5 * time.Second
 	receiptEvery = time.Minute
 	receiptWait  = 30 * time.Second
+	noticeFor    = 10 * time.Minute // how long a notice is worth another try
 	receiptPage  = 64
 	settleAfter  = 20 * time.Millisecond // so that many settlements go into one transaction
 )
@@ -368,11 +369,26 @@ func (r *Relay) sendNotices(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case n := <-r.notices:
-			m := r.accept(hub.Message{Via: hub.ViaTool, Kind: hub.Text, Text: n.text, Ref: n.to})
-			if _, err := r.platformOf(n.to.Platform).Send(ctx, m); err != nil {
-				r.Log.Warn("notice", "platform", n.to.Platform, "err", err)
-			}
+			r.sendNotice(ctx, n)
 		}
+	}
+}
+
+// sendNotice tries again for a while where the platform is not there: what
+// became of a verdict should be heard.
+func (r *Relay) sendNotice(ctx context.Context, n notice) {
+	m := r.accept(hub.Message{Via: hub.ViaTool, Kind: hub.Text, Text: n.text, Ref: n.to})
+	for {
+		_, err := r.platformOf(n.to.Platform).Send(ctx, m)
+		if err == nil {
+			return
+		}
+		k := hub.KindOf(err)
+		if k != hub.Unavailable && k != hub.Limited || r.Now().Sub(m.Time) > noticeFor || ctx.Err() != nil {
+			r.Log.Warn("notice", "platform", n.to.Platform, "err", err)
+			return
+		}
+		pause(ctx, promptsEvery)
 	}
 }
 

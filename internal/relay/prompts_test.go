@@ -206,6 +206,24 @@ func TestPromptsSurviveARestart(t *testing.T) {
 	}, withPrompts)
 }
 
+// What became of a verdict is heard once the platform is there again.
+func TestANoticeWaitsForItsPlatform(t *testing.T) {
+	start(t, func(f *fixture) {
+		f.asks("ci", "s1", "aaaaa")
+		f.platform.Answer(func(hub.Message) (hub.Sent, error) { return hub.Sent{}, hub.Errorf(hub.Unavailable, "away") })
+		f.receive(from("v1", says("yes aaaaa")))
+		f.sessions.Decided()[0].Done(true)
+		time.Sleep(time.Minute)
+		f.platform.Answer(nil)
+		time.Sleep(promptsEvery)
+		n := len(f.platform.Sent())
+		f.wantPhone("aaaaa: allowed, sent to ci.")
+		if time.Sleep(time.Minute); len(f.platform.Sent()) != n {
+			t.Errorf("told more than once: %q", f.phone()[n:])
+		}
+	}, withPrompts)
+}
+
 // An agent's own words never look like a request of the hub's.
 func TestTheMarkIsTakenOutOfWhatAgentsSay(t *testing.T) {
 	start(t, func(f *fixture) {
