@@ -73,7 +73,7 @@ func TestWebhook(t *testing.T) {
 	}
 	h.kill()
 	h.start()
-	h.call("the same after a restart", "/hooks/repo", body, signed(body, "issues", "d3"), 200, "duplicate")
+	h.call("the same after a restart", "/hooks/repo", body, signed(body, "issues", "d1"), 200, "duplicate")
 	a := h.connect("deploy-bot")
 	e := a.await(1)[0]
 	wantEvent(t, "event", e, text, map[string]string{

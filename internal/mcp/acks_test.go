@@ -40,7 +40,9 @@ func handed(t *testing.T, c *hubtest.Client, last string, ids ...string) {
 func TestAttachedSessionSaysWhatItHasOfAnInbox(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *testHub) {
 		c := h.attached("alice", "x")
+		c.Tool("inbox", nil) // which makes her present
 		one, two := h.says("one").ID, h.says("two").ID
+		pass(0)
 		c.Tool("inbox", nil)
 		c.Notify("notifications/aldis/handed", map[string]any{"last": 0, "ids": []string{string(one), "unknown"}})
 		pass(0)

@@ -74,15 +74,15 @@ func (x *tools) inbox(ctx context.Context, c *call, in inboxArgs) (string, error
 		answer.Events = append(answer.Events, ev)
 	}
 	answer.More = more
-	c.afterwards(func(written bool) {
-		switch {
-		case !written:
-		case c.session.saved.Acks:
-			c.session.expect(x.table.inboxed(c.session, mail))
-		default:
-			x.table.handedByInbox(c.session, mail)
-		}
-	})
+	if c.session.saved.Acks {
+		c.session.expect(x.table.inboxed(c.session, mail))
+	} else {
+		c.afterwards(func(written bool) {
+			if written {
+				x.table.handedByInbox(c.session, mail)
+			}
+		})
+	}
 	b, err := json.Marshal(answer)
 	return string(b), err
 }
