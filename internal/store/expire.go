@@ -13,9 +13,9 @@ import (
 const expireStep = 200
 
 // Expire implements [hub.Record]. It also lets go of sessions that were
-// unused for 7 days, of keys after 24 h, of prompts that nobody waits for after
-// 30 days, and, where the record is in memory, of messages that are older than
-// an inbox keeps them.
+// unused for 7 days, of keys after 24 h, and, where the record is in memory, of
+// messages that are older than an inbox keeps them. Prompts stay: who allowed
+// what is worth knowing later.
 func (s *Store) Expire(ctx context.Context, held, inbox time.Time) (ended int, err error) {
 	if ended, err = s.expireHeld(ctx, micros(held)); err != nil {
 		return ended, err
@@ -137,27 +137,20 @@ func (tx *txn) cut(id string, keep Keep) error {
 	return err
 }
 
-// How long is remembered what has no other end.
-const (
-	onceFor   = 24 * time.Hour      // keys, and calls that came with one
-	promptFor = 30 * 24 * time.Hour // what was asked and answered
-)
+// onceFor is how long keys are remembered, and calls that came with one.
+const onceFor = 24 * time.Hour
 
 // forgetKeys lets go of what is to happen once: the same key may be used again.
 func (s *Store) forgetKeys(ctx context.Context) error {
-	once, asked := micros(s.opts.Now().Add(-onceFor)), micros(s.opts.Now().Add(-promptFor))
+	before := micros(s.opts.Now().Add(-onceFor))
 	return s.change(ctx, func(tx *txn) error {
-		for _, old := range []struct {
-			query string
-			at    int64
-		}{
-			{"DELETE FROM seen WHERE at < $1", once},
-			{"DELETE FROM calls WHERE begun < $1", once},
+		for _, query := range []string{
+			"DELETE FROM seen WHERE at < $1",
+			"DELETE FROM calls WHERE begun < $1",
 			// BETWEEN, because with one bound SQLite takes the index of all keys.
-			{"UPDATE messages SET dedup = NULL WHERE dedup >= 'call|' AND dedup < 'call}' AND ts BETWEEN 0 AND $1", once},
-			{"DELETE FROM prompts WHERE opened < $1 AND NOT pending", asked},
+			"UPDATE messages SET dedup = NULL WHERE dedup >= 'call|' AND dedup < 'call}' AND ts BETWEEN 0 AND $1",
 		} {
-			if _, err := tx.exec(old.query, old.at); err != nil {
+			if _, err := tx.exec(query, before); err != nil {
 				return err
 			}
 		}

@@ -111,24 +111,23 @@ func TestKeysAreForgotten(t *testing.T) {
 	})
 }
 
-func TestPromptsAreForgotten(t *testing.T) {
+func TestPromptsAreKept(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *Store, c *clock) {
-		must(t, s.SavePrompt(t.Context(), hub.Prompt{ID: "1", Opened: c.Now(), State: hub.Answered, Settled: true}))
+		begun := c.Now()
+		must(t, s.SavePrompt(t.Context(), hub.Prompt{ID: "1", Opened: c.Now(), State: hub.Answered, Settled: true, By: "+1", Allow: true}))
 		must(t, s.SavePrompt(t.Context(), hub.Prompt{ID: "2", Opened: c.Now(), State: hub.Answered}))
-		ids := func() (ids []hub.MessageID) {
-			ps, err := s.Prompts(t.Context(), time.Time{})
+		ids := func(since time.Time) (ids []hub.MessageID) {
+			ps, err := s.Prompts(t.Context(), since)
 			must(t, err)
 			for _, p := range ps {
 				ids = append(ids, p.ID)
 			}
 			return ids
 		}
-		c.Add(29 * 24 * time.Hour)
+		c.Add(90 * 24 * time.Hour)
 		expire(t, s, c)
-		expect(t, "before 30 days", ids(), []hub.MessageID{"1", "2"})
-		c.Add(2 * 24 * time.Hour)
-		expire(t, s, c)
-		expect(t, "after 30 days", ids(), []hub.MessageID{"2"})
+		expect(t, "all", ids(begun), []hub.MessageID{"1", "2"})
+		expect(t, "what somebody has yet to be told", ids(c.Now()), []hub.MessageID{"2"})
 	})
 }
 
@@ -139,7 +138,6 @@ func TestForgettingUsesIndexes(t *testing.T) {
 		{"DELETE FROM seen WHERE at < $1", "seen_at"},
 		{"DELETE FROM calls WHERE begun < $1", "calls_begun"},
 		{"UPDATE messages SET dedup = NULL WHERE dedup >= 'call|' AND dedup < 'call}' AND ts BETWEEN 0 AND $1", "messages_call"},
-		{"DELETE FROM prompts WHERE opened < $1 AND NOT pending", "prompts_opened"},
 	} {
 		plan, err := read(t.Context(), s, func(ctx context.Context, q querier) ([]string, error) {
 			return all(ctx, q, func(rows *sql.Rows) (detail string, err error) {
