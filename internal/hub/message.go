@@ -115,10 +115,12 @@ type Message struct {
 	Ref   Ref    // the platform's name; Key is empty until the platform has accepted it
 	Dedup string // two messages with the same one are the same, offered twice; empty: never
 
-	From    Sender  // the person who wrote it, if one did
-	Agent   AgentID // the agent or script that wrote it, if one did
-	Subject string  // whose token brought it in: "main", "agent:NAME"; empty from a platform
-	To      AgentID // whom an agent or script addressed; empty: all others
+	From    Sender    // the person who wrote it, if one did
+	Agent   AgentID   // the agent or script that wrote it, if one did
+	Subject string    // whose token brought it in: "main", "agent:NAME"; empty from a platform
+	Session SessionID // of the agent that called a tool
+	Addr    string    // the address that a script or a webhook called from
+	To      AgentID   // whom an agent or script addressed; empty: all others
 
 	Text        string
 	Raw         string // a webhook's body as it came, where Text is a digest of it

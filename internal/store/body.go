@@ -21,6 +21,8 @@ type body struct {
 	From        hub.Sender        `json:"from,omitzero"`
 	Agent       hub.AgentID       `json:"agent,omitempty"`
 	Subject     string            `json:"subject,omitempty"`
+	Session     hub.SessionID     `json:"session,omitempty"`
+	Addr        string            `json:"addr,omitempty"`
 	To          hub.AgentID       `json:"to,omitempty"`
 	Text        string            `json:"text,omitempty"`
 	Raw         string            `json:"raw,omitempty"`
