@@ -26,6 +26,10 @@ type Receipt struct {
 	Known    bool   // there is an agent of the name that the message was sent to
 	Sessions int    // that it was queued for
 	Repeated bool   // it had come before, by its Dedup, and had no effect now: ID is that of the first
+
+	// Author is whose message it answers by its reply_to, and who alone gets
+	// it therefore. Empty: it named its addressee, or none is known.
+	Author AgentID
 }
 
 // A Platform is a service that people write from and are written to.

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -37,19 +36,6 @@ func pairOf(m hub.Message) pair {
 type exchange struct {
 	times []time.Time // at most the rate
 	over  time.Time   // when it last was too much
-}
-
-// hops returns how many messages of agents m answers, one after another.
-func (r *Relay) hops(ctx context.Context, m hub.Message) int {
-	id := hub.MessageID(m.Meta["reply_to"])
-	if id == "" {
-		return 0
-	}
-	f, err := r.Record.Lookup(ctx, id)
-	if err != nil || f.Message.Via != hub.ViaTool {
-		return 0
-	}
-	return f.Message.Hops + 1
 }
 
 // goesRound reports whether m is one too many between two agents. The operator

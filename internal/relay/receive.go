@@ -13,7 +13,14 @@ import (
 
 // Receive implements [hub.Receiver].
 func (r *Relay) Receive(ctx context.Context, m hub.Message) (hub.Receipt, error) {
-	m = r.accept(m)
+	receipt, err := r.receive(ctx, r.accept(m))
+	if err == nil && receipt.Dropped == "" && !receipt.Repeated {
+		r.taken.Add(1)
+	}
+	return receipt, err
+}
+
+func (r *Relay) receive(ctx context.Context, m hub.Message) (hub.Receipt, error) {
 	if m.Via != hub.ViaPlatform {
 		return r.receiveAddressed(ctx, m)
 	}
@@ -115,8 +122,8 @@ func (r *Relay) answer(m hub.Message) route.Answer {
 func (r *Relay) offer(ctx context.Context, m hub.Message, d hub.Decision) (hub.Receipt, error) {
 	receipt := hub.Receipt{ID: m.ID, Decision: d, Known: true}
 	fresh, err := r.Record.Append(ctx, m, &d, func(o hub.Offer) { receipt.Sessions = r.Sessions.Deliver(o) })
-	if err == nil && !fresh && m.Via != hub.ViaPlatform {
-		receipt.Repeated = true
+	receipt.Repeated = err == nil && !fresh
+	if receipt.Repeated && m.Via != hub.ViaPlatform {
 		receipt.ID, err = r.Record.First(ctx, m.Dedup)
 	}
 	if hub.KindOf(err) == hub.Unavailable && m.Via == hub.ViaPlatform {
@@ -147,62 +154,7 @@ func (r *Relay) wait(ctx context.Context, m hub.Message) (hub.Receipt, error) {
 		r.waiting.Add(1)
 		nudge(r.decide)
 	}
-	return hub.Receipt{ID: m.ID}, nil
-}
-
-// receiveAddressed carries what an agent or a script says: to the agent that
-// it names, or to all others.
-func (r *Relay) receiveAddressed(ctx context.Context, m hub.Message) (hub.Receipt, error) {
-	if real, ok := r.Aliases[m.To]; ok {
-		m.To = real
-	}
-	quiet := false
-	if m.Via == hub.ViaTool {
-		m.Hops = r.hops(ctx, m)
-		quiet = r.goesRound(m)
-	}
-	if m.To == "" {
-		itself := func(a hub.AgentID) bool { return a == m.Agent }
-		return r.offer(ctx, m, hub.Decision{To: slices.DeleteFunc(r.Sessions.Everybody(), itself), Quiet: quiet})
-	}
-	known, err := r.isKnown(ctx, m.To)
-	if err != nil {
-		return hub.Receipt{}, err
-	}
-	if !known {
-		return r.offerNobody(ctx, m)
-	}
-	return r.offer(ctx, m, hub.Decision{To: []hub.AgentID{m.To}, Hold: !r.Sessions.Present(m.To), Quiet: quiet})
-}
-
-// offerNobody records a message to a name that no agent ever had.
-func (r *Relay) offerNobody(ctx context.Context, m hub.Message) (hub.Receipt, error) {
-	receipt, err := r.offer(ctx, m, hub.Decision{})
-	receipt.Known = false
-	if err != nil || receipt.Repeated {
-		return receipt, err
-	}
-	if err := r.Record.Outcome(ctx, m.ID, hub.Sent{}, hub.Errorf(hub.NotFound, "no agent of that name")); err != nil {
-		r.Log.Error("record what became of a message", "message", m.ID, "err", err)
-	}
-	return receipt, nil
-}
-
-// isKnown reports whether there was ever an agent of that name.
-func (r *Relay) isKnown(ctx context.Context, agent hub.AgentID) (bool, error) {
-	if _, ok := r.known.Load(agent); ok {
-		return true, nil
-	}
-	for _, target := range r.Aliases {
-		if target == agent {
-			return true, nil
-		}
-	}
-	known, err := r.Record.Known(ctx, agent)
-	if known {
-		r.known.Store(agent, struct{}{})
-	}
-	return known, err
+	return hub.Receipt{ID: m.ID, Repeated: !fresh}, nil
 }
 
 // origin returns what was decided of the message that m edits or deletes; nil

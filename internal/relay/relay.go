@@ -65,6 +65,7 @@ type Relay struct {
 	settler  settler
 	unsaved  unsaved
 	undone   undone
+	taken    atomic.Uint64
 	known    sync.Map     // hub.AgentID → struct{}: names that were seen
 	waiting  atomic.Int64 // messages that nobody was present for
 	told     atomic.Bool  // the operator knows that they wait
@@ -249,3 +250,7 @@ func (r *Relay) Acknowledge(ctx context.Context, agent hub.AgentID, ids []hub.Me
 // Waiting returns how many messages wait for somebody to be present, or for a
 // message that they answer to be named.
 func (r *Relay) Waiting() int64 { return r.waiting.Load() }
+
+// Taken returns how many messages were taken in since the hub began: from
+// people, agents, scripts and webhooks, each once.
+func (r *Relay) Taken() uint64 { return r.taken.Load() }
