@@ -40,6 +40,11 @@ var statuses = map[hub.Kind]int{
 // safe message; one of no kind is answered "internal error", and only log
 // learns what it was.
 func Handle(log *slog.Logger, h Handler) http.Handler {
+	return HandleAs(log, func(w http.ResponseWriter, _ *http.Request, status int, msg string) { WriteError(w, status, msg) }, h)
+}
+
+// HandleAs is [Handle] with a way of its own to answer that h failed.
+func HandleAs(log *slog.Logger, write func(w http.ResponseWriter, r *http.Request, status int, msg string), h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := h(w, r)
 		switch {
@@ -47,20 +52,21 @@ func Handle(log *slog.Logger, h Handler) http.Handler {
 		case started(w):
 			log.Debug("request broke off", "path", r.URL.Path, "err", err)
 		default:
-			fail(log, w, r, err)
+			status, msg := answer(err)
+			note(log, r, status, err)
+			write(w, r, status, msg)
 		}
 	})
 }
 
-func fail(log *slog.Logger, w http.ResponseWriter, r *http.Request, err error) {
-	status, msg := answer(err)
+// note logs that r was answered with status because of err.
+func note(log *slog.Logger, r *http.Request, status int, err error) {
 	// What a caller that hung up has broken off is nobody's fault.
 	if status == http.StatusInternalServerError && r.Context().Err() == nil {
 		log.Error("request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 	} else {
 		log.Debug("request refused", "method", r.Method, "path", r.URL.Path, "status", status, "err", err)
 	}
-	WriteError(w, status, msg)
 }
 
 // answer returns the status of err, and the part of it that a caller may read.

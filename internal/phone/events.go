@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"aldis/internal/httpd"
 	"aldis/internal/hub"
 )
 
@@ -17,7 +18,6 @@ const (
 	maxQueue   = 256 // changes that a page is behind; past them it is cut, and starts afresh
 	lookEvery  = 500 * time.Millisecond
 	aliveEvery = 15 * time.Second
-	writeTime  = 10 * time.Second
 )
 
 // A viewer is one page that is open.
@@ -76,7 +76,7 @@ func (p *Phone) publish(c change) {
 	}
 }
 
-// cut ends a viewer's stream. p.mu is held.
+// cut ends a viewer's httpd.Events. p.mu is held.
 func (p *Phone) cut(v *viewer) {
 	if _, ok := p.viewers[v]; ok {
 		delete(p.viewers, v)
@@ -98,11 +98,8 @@ func (p *Phone) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer p.leave(v)
 	all.Agents = p.agents()
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	s := stream{w, http.NewResponseController(w)}
-	if err := s.send(event{seq, "state", all}); err == nil {
+	s := httpd.NewEvents(w)
+	if err := send(s, event{seq, "state", all}); err == nil {
 		p.follow(r, s, v, all.Agents)
 	}
 	return nil
@@ -112,7 +109,7 @@ func (p *Phone) events(w http.ResponseWriter, r *http.Request) error {
 func (p *Phone) agents() []AgentState { return append([]AgentState{}, p.Agents()...) }
 
 // follow writes until the page has gone, or is cut.
-func (p *Phone) follow(r *http.Request, s stream, v *viewer, agents []AgentState) {
+func (p *Phone) follow(r *http.Request, s httpd.Events, v *viewer, agents []AgentState) {
 	look, alive := time.NewTicker(lookEvery), time.NewTicker(aliveEvery)
 	defer look.Stop()
 	defer alive.Stop()
@@ -125,25 +122,19 @@ func (p *Phone) follow(r *http.Request, s stream, v *viewer, agents []AgentState
 			if !more {
 				return
 			}
-			err = s.send(e)
+			err = send(s, e)
 		case <-look.C:
 			if now := p.agents(); !slices.Equal(now, agents) {
 				agents = now
-				err = s.send(event{name: "change", data: map[string]any{"agents": agents}})
+				err = send(s, event{name: "change", data: map[string]any{"agents": agents}})
 			}
 		case <-alive.C:
-			err = s.write(": alive\n\n")
+			err = s.Write(": alive\n\n")
 		}
 	}
 }
 
-// A stream writes server-sent events (WHATWG HTML, section 9.2).
-type stream struct {
-	w  http.ResponseWriter
-	rc *http.ResponseController
-}
-
-func (s stream) send(e event) error {
+func send(s httpd.Events, e event) error {
 	data, err := json.Marshal(e.data)
 	if err != nil {
 		return err
@@ -153,14 +144,5 @@ func (s stream) send(e event) error {
 		fmt.Fprintf(&b, "id: %d\n", e.seq)
 	}
 	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", e.name, data)
-	return s.write(b.String())
-}
-
-func (s stream) write(text string) error {
-	// Not supported means no connection to guard: a test's recorder.
-	_ = s.rc.SetWriteDeadline(time.Now().Add(writeTime))
-	if _, err := s.w.Write([]byte(text)); err != nil {
-		return err
-	}
-	return s.rc.Flush()
+	return s.Write(b.String())
 }

@@ -1,9 +1,7 @@
 package phone
 
 import (
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"net/http"
 	"slices"
 	"time"
@@ -24,10 +22,9 @@ var page embed.FS
 // [httpd.Guard]. Its static parts are open; the rest asks for the cookie.
 func (p *Phone) Handler() http.Handler {
 	m := http.NewServeMux()
-	m.Handle("GET /phone", static("index.html", "text/html; charset=utf-8"))
-	m.Handle("GET /phone/app.css", static("app.css", "text/css; charset=utf-8"))
-	for _, name := range []string{"app.js", "ask.js", "dom.js"} {
-		m.Handle("GET /phone/"+name, static(name, "text/javascript; charset=utf-8"))
+	m.Handle("GET /phone", httpd.Static(page, "page/index.html"))
+	for _, name := range []string{"app.css", "app.js", "ask.js", "dom.js"} {
+		m.Handle("GET /phone/"+name, httpd.Static(page, "page/"+name))
 	}
 	for at, h := range map[string]httpd.Handler{
 		"GET /phone/session":    own(p.session),
@@ -40,36 +37,7 @@ func (p *Phone) Handler() http.Handler {
 	} {
 		m.Handle(at, httpd.Handle(p.Log, h))
 	}
-	return withPolicy(httpd.Mux(m))
-}
-
-func withPolicy(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", policy)
-		next.ServeHTTP(w, r)
-	})
-}
-
-// static serves a file of the page. A browser asks each time whether it has
-// changed: the next start of the demo may be of another version.
-func static(name, kind string) http.Handler {
-	b, err := page.ReadFile("page/" + name)
-	if err != nil {
-		panic(err) // it is in this binary, or the build is broken
-	}
-	sum := sha256.Sum256(b)
-	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Type", kind)
-		h.Set("Cache-Control", "no-cache")
-		h.Set("ETag", tag)
-		if r.Header.Get("If-None-Match") == tag {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-		_, _ = w.Write(b) // an error means that the browser has gone
-	})
+	return httpd.Policy(policy, httpd.Mux(m))
 }
 
 // Received serves POST /phone/received: a sample agent reports what it was

@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -19,15 +18,7 @@ import (
 // sessionTime is how long a cookie is good for.
 const sessionTime = 12 * time.Hour
 
-// cookieName has the port in it: cookies are a host's, whatever its port, and
-// two demos may run on one machine.
-func cookieName(r *http.Request) string {
-	_, port, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		port = "80"
-	}
-	return "aldis_phone_" + port
-}
+func cookieName(r *http.Request) string { return httpd.CookieName(r, "aldis_phone") }
 
 // stamp is a cookie's value: when it ends, signed.
 func (p *Phone) stamp(ends time.Time) string {
@@ -96,16 +87,11 @@ func (p *Phone) spend(code string) error {
 	})
 }
 
-// own lets through what pages of ours ask for. What changes something must
-// name our Origin too: package httpd refuses all others, but not none.
+// own lets through what pages of ours ask for.
 func own(h httpd.Handler) httpd.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		site := r.Header.Get("Sec-Fetch-Site")
-		if site != "" && site != "same-origin" && site != "none" {
-			return hub.Errorf(hub.Denied, "pages of other sites may not call the demo's phone")
-		}
-		if r.Method == http.MethodPost && r.Header.Get("Origin") == "" {
-			return hub.Errorf(hub.Denied, "the demo's phone takes this from its own page alone: there is no Origin")
+		if err := httpd.OwnPage(r); err != nil {
+			return err
 		}
 		return h(w, r)
 	}
