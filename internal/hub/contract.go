@@ -27,6 +27,10 @@ type Receipt struct {
 	Sessions int    // that it was queued for
 	Repeated bool   // it had come before, by its Dedup, and had no effect now: ID is that of the first
 
+	// To is the agent that an agent, a script or a webhook wrote to, by its
+	// real name; empty: all others.
+	To AgentID
+
 	// Author is whose message it answers by its reply_to, and who alone gets
 	// it therefore. Empty: it named its addressee, or none is known.
 	Author AgentID

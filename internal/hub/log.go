@@ -57,20 +57,20 @@ type Log interface {
 }
 
 // A Watcher hears what the hub does, for metrics and logs. Its methods are
-// called from everywhere at once, and must not block.
+// called from everywhere at once, some of them in the middle of things: they
+// must not block.
 type Watcher interface {
-	// Received is called for each message that was taken in or dropped, after
-	// so long.
-	Received(m Message, r Receipt, took time.Duration)
-
-	// Failed is called for a message that could not be taken in.
-	Failed(m Message, err error)
+	// Received is called for each message that came in, after so long: it was
+	// taken in, or dropped, or, with err, could not be kept.
+	Received(m Message, r Receipt, err error, took time.Duration)
 
 	// Sent is called for each message that a platform was asked to send.
 	Sent(m Message, s Sent, err error, took time.Duration)
 
-	// HandedOver is called when deliveries to agent were handed over.
-	HandedOver(agent AgentID, n int, after time.Duration)
+	// Settled is called when the message id has been handed over to d.Agent,
+	// so long after it was recorded, or has failed to be. An empty d.Agent
+	// means that nobody was there to be given it.
+	Settled(id MessageID, d Delivery, after time.Duration)
 
 	// Session is called when a session has come into a state: "connected",
 	// "live", "away", "deaf", "pull", "gone", "evicted", "ended".
@@ -78,4 +78,42 @@ type Watcher interface {
 
 	// Decided is called when a person has answered a request for permission.
 	Decided(p Prompt)
+}
+
+// Watchers are a Watcher that tells each of them in turn. Nil tells nobody.
+type Watchers []Watcher
+
+// Received implements [Watcher].
+func (ws Watchers) Received(m Message, r Receipt, err error, took time.Duration) {
+	for _, w := range ws {
+		w.Received(m, r, err, took)
+	}
+}
+
+// Sent implements [Watcher].
+func (ws Watchers) Sent(m Message, s Sent, err error, took time.Duration) {
+	for _, w := range ws {
+		w.Sent(m, s, err, took)
+	}
+}
+
+// Settled implements [Watcher].
+func (ws Watchers) Settled(id MessageID, d Delivery, after time.Duration) {
+	for _, w := range ws {
+		w.Settled(id, d, after)
+	}
+}
+
+// Session implements [Watcher].
+func (ws Watchers) Session(id SessionID, agent AgentID, named bool, state string) {
+	for _, w := range ws {
+		w.Session(id, agent, named, state)
+	}
+}
+
+// Decided implements [Watcher].
+func (ws Watchers) Decided(p Prompt) {
+	for _, w := range ws {
+		w.Decided(p)
+	}
 }

@@ -20,7 +20,7 @@ func (s *Store) Expire(ctx context.Context, held, inbox time.Time) (ended int, e
 	if ended, err = s.expireHeld(ctx, micros(held)); err != nil {
 		return ended, err
 	}
-	n, err := s.takeOut(ctx, reasonExpired, `SELECT d.message, d.agent FROM messages m JOIN deliveries d ON d.message = m.id
+	n, err := s.takeOut(ctx, reasonExpired, `SELECT d.message, d.agent FROM record m JOIN deliveries d ON d.message = m.id
 		WHERE m.live AND m.ts < $1 AND d.open LIMIT $2`, micros(inbox), expireStep)
 	if ended += n; err != nil {
 		return ended, err
@@ -43,20 +43,25 @@ func (s *Store) Expire(ctx context.Context, held, inbox time.Time) (ended int, e
 // expireHeld ends what was held, or waited for a decision, since before a time.
 func (s *Store) expireHeld(ctx context.Context, before int64) (int, error) {
 	return write(ctx, s, func(tx *txn) (int, error) {
-		held, err := tx.exec(`UPDATE deliveries SET state = 4, reason = $2, held = NULL, open = FALSE, changed = $3
-			WHERE held < $1`, before, reasonExpired, tx.now)
+		held, err := all(context.Background(), tx, scanEnd, `UPDATE deliveries SET state = 4, reason = $2, held = NULL, open = FALSE, changed = $3
+			WHERE held < $1 RETURNING message, agent, changed`, before, reasonExpired, tx.now)
 		if err != nil {
 			return 0, err
 		}
-		undecided, err := tx.exec(`INSERT INTO deliveries (message, agent, seq, state, reason, open, size, changed)
-			SELECT id, '', 0, 4, $2, FALSE, 0, $3 FROM messages WHERE waiting < $1
-			ON CONFLICT (message, agent) DO UPDATE SET state = 4, reason = excluded.reason, changed = excluded.changed`,
+		undecided, err := all(context.Background(), tx, scanEnd, `INSERT INTO deliveries (message, agent, seq, state, reason, open, size, changed)
+			SELECT id, '', 0, 4, $2, FALSE, 0, $3 FROM record WHERE waiting < $1
+			ON CONFLICT (message, agent) DO UPDATE SET state = 4, reason = excluded.reason, changed = excluded.changed
+			RETURNING message, agent, changed`,
 			before, reasonExpired, tx.now)
 		if err != nil {
 			return 0, err
 		}
-		_, err = tx.exec("UPDATE messages SET waiting = NULL WHERE waiting < $1", before)
-		return int(held + undecided), err
+		ended := append(held, undecided...)
+		for _, e := range ended {
+			tx.tell(e, hub.Failed, reasonExpired)
+		}
+		_, err = tx.exec("UPDATE record SET waiting = NULL WHERE waiting < $1", before)
+		return len(ended), err
 	})
 }
 
@@ -95,13 +100,13 @@ func (s *Store) takeOut(ctx context.Context, reason, query string, args ...any) 
 
 // idle are the messages, whole yet, that no inbox has and no decision needs.
 const idle = `live AND waiting IS NULL AND NOT EXISTS
-	(SELECT 1 FROM deliveries d WHERE d.message = messages.id AND d.open)`
+	(SELECT 1 FROM deliveries d WHERE d.message = record.id AND d.open)`
 
 // cut reduces messages that have left every inbox to what is to be kept.
 func (s *Store) cut(ctx context.Context) error {
 	for {
 		ids, err := read(ctx, s, func(ctx context.Context, q querier) ([]string, error) {
-			return all(ctx, q, column[string], "SELECT id FROM messages WHERE "+idle+" LIMIT $1", expireStep)
+			return all(ctx, q, column[string], "SELECT id FROM record WHERE "+idle+" LIMIT $1", expireStep)
 		})
 		if err != nil || len(ids) == 0 {
 			return err
@@ -122,7 +127,7 @@ func (s *Store) cut(ctx context.Context) error {
 
 // cut reduces one message, if it is still idle.
 func (tx *txn) cut(id string, keep Keep) error {
-	m, ok, err := one(context.Background(), tx, scanMessage, "SELECT body FROM messages WHERE id = $1 AND "+idle, id)
+	m, ok, err := one(context.Background(), tx, scanMessage, "SELECT body FROM record WHERE id = $1 AND "+idle, id)
 	if err != nil || !ok {
 		return err
 	}
@@ -133,7 +138,7 @@ func (tx *txn) cut(id string, keep Keep) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec("UPDATE messages SET live = FALSE, body = $2 WHERE id = $1", id, text)
+	_, err = tx.exec("UPDATE record SET live = FALSE, body = $2 WHERE id = $1", id, text)
 	return err
 }
 
@@ -148,7 +153,7 @@ func (s *Store) forgetKeys(ctx context.Context) error {
 			"DELETE FROM seen WHERE at < $1",
 			"DELETE FROM calls WHERE begun < $1",
 			// BETWEEN, because with one bound SQLite takes the index of all keys.
-			"UPDATE messages SET dedup = NULL WHERE dedup >= 'call|' AND dedup < 'call}' AND ts BETWEEN 0 AND $1",
+			"UPDATE record SET dedup = NULL WHERE dedup >= 'call|' AND dedup < 'call}' AND ts BETWEEN 0 AND $1",
 		} {
 			if _, err := tx.exec(query, before); err != nil {
 				return err
@@ -177,7 +182,7 @@ func (s *Store) forget(ctx context.Context, before int64) error {
 		if err != nil || s.readers != nil {
 			return err
 		}
-		_, err = tx.exec("DELETE FROM messages WHERE NOT live AND ts < $1", before)
+		_, err = tx.exec("DELETE FROM record WHERE NOT live AND ts < $1", before)
 		return err
 	})
 }

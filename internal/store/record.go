@@ -42,13 +42,16 @@ func (tx *txn) insert(seq hub.Seq, m hub.Message, d *hub.Decision, text string) 
 	if m.Receipt {
 		receipt = receiptWanted
 	}
-	n, err := tx.exec(`INSERT INTO messages (seq, id, ts, platform, key, dedup, subject, waiting, status, meant, receipt, live, body)
+	n, err := tx.exec(`INSERT INTO record (seq, id, ts, platform, key, dedup, subject, waiting, status, meant, receipt, live, body)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, TRUE, $12)
 		ON CONFLICT (dedup) WHERE dedup IS NOT NULL DO NOTHING`,
 		int64(seq), string(m.ID), tx.now, string(m.Ref.Platform), nullable(m.Ref.Key), nullable(m.Dedup),
 		m.Subject, waiting, string(d.Status), string(d.Meant), receipt, text)
 	if isConflict(err) {
 		return false, hub.Errorf(hub.Conflict, "message %s is already in the record", m.ID)
+	}
+	if err == nil && n > 0 {
+		tx.then(func() { tx.s.stored.Add(1) })
 	}
 	if err == nil && n > 0 && m.Via == hub.ViaPlatform {
 		err = tx.noteChat(hub.Ref{Platform: m.Ref.Platform, Chat: m.Ref.Chat})
@@ -73,7 +76,7 @@ func outbound(m hub.Message) bool { return m.Via != hub.ViaPlatform && m.Ref.Pla
 // appendAgain decides a message that was appended before, if it waits for that.
 func (tx *txn) appendAgain(seq hub.Seq, dedup string, d *hub.Decision, then func(hub.Offer)) (bool, error) {
 	text, waits, err := one(context.Background(), tx, column[[]byte],
-		"SELECT body FROM messages WHERE dedup = $1 AND waiting IS NOT NULL", dedup)
+		"SELECT body FROM record WHERE dedup = $1 AND waiting IS NOT NULL", dedup)
 	if err != nil || !waits || d == nil {
 		return waits, err
 	}
@@ -87,7 +90,7 @@ func (tx *txn) appendAgain(seq hub.Seq, dedup string, d *hub.Decision, then func
 // Decide implements [hub.Record].
 func (s *Store) Decide(ctx context.Context, id hub.MessageID, from []hub.AgentID, reason string, d *hub.Decision, then func(hub.Offer)) error {
 	return s.change(ctx, func(tx *txn) error {
-		text, ok, err := one(context.Background(), tx, column[[]byte], "SELECT body FROM messages WHERE id = $1", string(id))
+		text, ok, err := one(context.Background(), tx, column[[]byte], "SELECT body FROM record WHERE id = $1", string(id))
 		if err != nil {
 			return err
 		}
@@ -106,14 +109,14 @@ func (s *Store) Decide(ctx context.Context, id hub.MessageID, from []hub.AgentID
 		if d != nil {
 			return tx.decide(tx.seq(), m, len(text), *d, then)
 		}
-		_, err = tx.exec("UPDATE messages SET waiting = COALESCE(waiting, $2), status = '', meant = '' WHERE id = $1", string(id), tx.now)
+		_, err = tx.exec("UPDATE record SET waiting = COALESCE(waiting, $2), status = '', meant = '' WHERE id = $1", string(id), tx.now)
 		return err
 	})
 }
 
 // decide records d for m.
 func (tx *txn) decide(seq hub.Seq, m hub.Message, size int, d hub.Decision, then func(hub.Offer)) error {
-	_, err := tx.exec("UPDATE messages SET waiting = NULL, status = $2, meant = $3 WHERE id = $1",
+	_, err := tx.exec("UPDATE record SET waiting = NULL, status = $2, meant = $3 WHERE id = $1",
 		string(m.ID), string(d.Status), string(d.Meant))
 	if err != nil {
 		return err
@@ -201,8 +204,12 @@ func (tx *txn) handOver(o hub.Offer, then func(hub.Offer)) {
 
 // fail ends the delivery of a message to agent, if it was not handed over.
 func (tx *txn) fail(id hub.MessageID, agent hub.AgentID, reason string) (int64, error) {
-	return tx.exec(`UPDATE deliveries SET state = 4, reason = $3, held = NULL, open = FALSE, changed = $4
+	n, err := tx.exec(`UPDATE deliveries SET state = 4, reason = $3, held = NULL, open = FALSE, changed = $4
 		WHERE message = $1 AND agent = $2 AND state < 2`, string(id), string(agent), reason, tx.now)
+	if n > 0 {
+		tx.tell(end{id, agent, tx.now}, hub.Failed, reason)
+	}
+	return n, err
 }
 
 // Reoffer implements [hub.Record].

@@ -7,7 +7,7 @@ import (
 	"aldis/internal/hub"
 )
 
-// What messages.receipt says of the read receipt.
+// What record.receipt says of the read receipt.
 const (
 	receiptWanted = 1 + iota
 	receiptDue
@@ -98,8 +98,15 @@ func which(st hub.Settlement, others ...any) (string, []any) {
 }
 
 // settle raises the state of deliveries. It returns the messages that were
-// handed over by that.
+// handed over by that, or had been before they were acknowledged.
 func (tx *txn) settle(st hub.Settlement) (handed []string, err error) {
+	if st.State == hub.Acknowledged && len(tx.s.opts.Watch) > 0 { // a hand-over too, where there was none
+		first := st
+		first.State = hub.HandedOver
+		if _, err := tx.settle(first); err != nil {
+			return nil, err
+		}
+	}
 	const raise = `UPDATE deliveries SET state = $4, reason = $5, changed = $6,
 		held = CASE WHEN $4 < 2 THEN held END, open = (open AND $4 < 3)
 		WHERE state < $7 AND `
@@ -108,18 +115,28 @@ func (tx *txn) settle(st hub.Settlement) (handed []string, err error) {
 		below = hub.HandedOver
 	}
 	these, args := which(st, int64(st.State), st.Reason, tx.now, int64(below))
-	if handedOver(st.State) {
-		return all(context.Background(), tx, column[string], raise+these+" RETURNING message", args...)
+	if st.State == hub.Written {
+		_, err = tx.exec(raise+these, args...)
+		return nil, err
 	}
-	_, err = tx.exec(raise+these, args...)
-	return nil, err
+	ended, err := all(context.Background(), tx, scanEnd, raise+these+
+		" RETURNING message, agent, (SELECT ts FROM record WHERE id = message)", args...)
+	for _, e := range ended {
+		if st.State != hub.Acknowledged {
+			tx.tell(e, st.State, st.Reason)
+		}
+		if handedOver(st.State) {
+			handed = append(handed, string(e.message))
+		}
+	}
+	return handed, err
 }
 
 // noteReceipts marks the receipts of messages as due where one is wanted. It
 // reports whether there is any.
 func (tx *txn) noteReceipts(handed map[string]struct{}) (due bool, err error) {
 	for id := range handed {
-		n, err := tx.exec("UPDATE messages SET receipt = 2 WHERE id = $1 AND receipt = 1", id)
+		n, err := tx.exec("UPDATE record SET receipt = 2 WHERE id = $1 AND receipt = 1", id)
 		if err != nil {
 			return false, err
 		}
@@ -140,7 +157,7 @@ func (tx *txn) handApart(st hub.Settlement) error {
 // ReceiptSent implements [hub.Record].
 func (s *Store) ReceiptSent(ctx context.Context, id hub.MessageID) error {
 	return s.change(ctx, func(tx *txn) error {
-		_, err := tx.exec("UPDATE messages SET receipt = $2 WHERE id = $1", string(id), int64(receiptSent))
+		_, err := tx.exec("UPDATE record SET receipt = $2 WHERE id = $1", string(id), int64(receiptSent))
 		return err
 	})
 }
@@ -148,7 +165,7 @@ func (s *Store) ReceiptSent(ctx context.Context, id hub.MessageID) error {
 // DueReceipts implements [hub.Record]. The oldest come first.
 func (s *Store) DueReceipts(ctx context.Context, limit int) ([]hub.Message, error) {
 	return read(ctx, s, func(ctx context.Context, q querier) ([]hub.Message, error) {
-		return all(ctx, q, scanMessage, "SELECT body FROM messages WHERE receipt = 2 ORDER BY seq LIMIT $1", limit)
+		return all(ctx, q, scanMessage, "SELECT body FROM record WHERE receipt = 2 ORDER BY seq LIMIT $1", limit)
 	})
 }
 

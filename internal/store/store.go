@@ -39,6 +39,8 @@ type Options struct {
 	Now  func() time.Time // nil: time.Now
 	Rand io.Reader        // where tokens come from; nil: crypto/rand
 	Log  *slog.Logger     // of migrations; nil: none
+
+	Watch hub.Watchers // hear Settled, after the commit
 }
 
 // A Store is the record. It implements hub.Record, hub.Mail and
@@ -56,6 +58,7 @@ type Store struct {
 	closing sync.Once
 	tokens  tokenTable
 	broken  atomic.Bool // the last transaction met a fault of the disk
+	stored  atomic.Uint64
 }
 
 var (
