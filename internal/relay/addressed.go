@@ -31,7 +31,7 @@ func (r *Relay) receiveAddressed(ctx context.Context, m hub.Message) (hub.Receip
 		quiet = r.goesRound(m)
 	}
 	receipt, err := r.address(ctx, m, quiet)
-	receipt.Author = author
+	receipt.To, receipt.Author = m.To, author
 	return receipt, err
 }
 

@@ -191,6 +191,7 @@ func (r *Relay) answered(ctx context.Context, m hub.Message, p hub.Prompt, outco
 		r.desk.Unsave(p.ID)
 	}
 	r.Log.Info("verdict", "message", p.ID, "agent", p.Agent, "allow", p.Allow)
+	r.Watch.Decided(p)
 	nudge(r.receipts)
 	r.decideFor(p, m.Ref)
 	return receipt, nil

@@ -13,10 +13,12 @@ import (
 
 // Receive implements [hub.Receiver].
 func (r *Relay) Receive(ctx context.Context, m hub.Message) (hub.Receipt, error) {
-	receipt, err := r.receive(ctx, r.accept(m))
+	m = r.accept(m)
+	receipt, err := r.receive(ctx, m)
 	if err == nil && receipt.Dropped == "" && !receipt.Repeated {
 		r.taken.Add(1)
 	}
+	r.Watch.Received(m, receipt, err, r.Now().Sub(m.Time))
 	return receipt, err
 }
 

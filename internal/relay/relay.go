@@ -49,6 +49,7 @@ type Relay struct {
 	Aliases   map[hub.AgentID]hub.AgentID // other names for agents
 	Labels    Label
 	HoldFor   time.Duration // how long an absent agent's mail waits
+	Watch     hub.Watchers  // hear all but Settled and Session; nil: nobody does
 	Log       *slog.Logger
 	Now       func() time.Time
 	NewID     func() hub.MessageID
@@ -130,6 +131,10 @@ func (r *Relay) Run(ctx context.Context) error {
 
 // Healthy returns why messages can't be recorded; nil: they can.
 func (r *Relay) Healthy() error { return r.unsaved.reason() }
+
+// Unsaved returns how many messages live in memory alone, because they can't be
+// recorded.
+func (r *Relay) Unsaved() int { return r.unsaved.count() }
 
 func nudge(c chan struct{}) {
 	select {

@@ -44,8 +44,10 @@ func (r *Relay) transmit(ctx context.Context, p hub.Platform, m hub.Message) (hu
 	if saved != nil {
 		r.Log.Error("record what an agent sends", "message", m.ID, "err", saved)
 	}
-	open := r.outbox.open(m, r.Now())
+	begun := r.Now()
+	open := r.outbox.open(m, begun)
 	sent, err := p.Send(ctx, m)
+	r.Watch.Sent(m, sent, err, r.Now().Sub(begun))
 	r.remember(ctx, m, sent.Refs)
 	r.outbox.close(open, sent.Unknown, r.Now())
 	nudge(r.decide)

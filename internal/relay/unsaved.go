@@ -41,6 +41,13 @@ func (u *unsaved) reason() error {
 	return u.err
 }
 
+// count returns how many messages wait to be recorded.
+func (u *unsaved) count() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.list)
+}
+
 // add notes a message and why it was not recorded, and reports whether it is
 // the first one since all was well. It returns nil for one that was noted
 // before. Past unsavedMost a message is not kept, and so never recorded.
