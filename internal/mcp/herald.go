@@ -21,6 +21,13 @@ func (t *Table) tell(line func(*slog.Logger)) {
 	nudge(t.wake)
 }
 
+// report tells Watch, by herald too, what a session has come to. t.mu is held.
+func (t *Table) report(s *session, state string) {
+	if len(t.Watch) > 0 {
+		t.tell(func(*slog.Logger) { t.Watch.Session(s.saved.ID, s.saved.Agent, s.named(), state) })
+	}
+}
+
 // later leaves a call to herald that must not be made while t.mu is held, as it
 // is now.
 func (t *Table) later(f func()) { t.dones = append(t.dones, f); nudge(t.wake) }

@@ -40,3 +40,16 @@ func (t *Table) List() []SessionInfo {
 	})
 	return list
 }
+
+// Queued returns how many events wait in memory for streams to take them, and
+// their bytes.
+func (t *Table) Queued() (events, bytes int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.sessions {
+		s.mu.Lock()
+		events, bytes = events+len(s.queue), bytes+s.queued
+		s.mu.Unlock()
+	}
+	return events, bytes
+}

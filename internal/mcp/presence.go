@@ -123,6 +123,7 @@ func (t *Table) setState(s *session, to state) {
 	t.tell(func(log *slog.Logger) {
 		log.Info("session changed", "session", s.saved.ID, "agent", s.saved.Agent, "state", to.String())
 	})
+	t.report(s, to.String())
 	if to.present() != s.saved.Present {
 		s.saved.Present = to.present()
 		t.save(s)

@@ -24,6 +24,9 @@ func (t *Table) seat(b *box, s *session) {
 		t.tell(func(log *slog.Logger) {
 			log.Info("seat taken", "agent", b.agent, "session", s.saved.ID, "from", old.saved.ID)
 		})
+		if old.state.present() {
+			t.report(old, "evicted")
+		}
 		old.mu.Lock()
 		old.queue, old.queued = nil, 0
 		old.mu.Unlock()

@@ -26,6 +26,7 @@ type Table struct {
 	Mail     hub.Mail
 	Store    hub.SessionStore
 	Presence hub.Presence
+	Watch    hub.Watchers // hear Session; nil: nobody does
 	Log      *slog.Logger
 	Now      func() time.Time
 
@@ -93,6 +94,7 @@ func (t *Table) Restore(ctx context.Context) error {
 		s.left = t.Now()
 		if s.state = gone; sv.Present {
 			s.state = away
+			t.report(s, away.String())
 		}
 		if sv.Seat && sv.Order > 0 { // the highest comes last
 			s.box.holder = s
@@ -313,6 +315,7 @@ func (t *Table) create(ctx context.Context, sv hub.SavedSession) (*session, erro
 		t.seat(b, s)
 	}
 	sv = s.saved
+	t.report(s, "connected")
 	t.mu.Unlock()
 	if err := t.write(ctx, s, sv); err != nil {
 		t.mu.Lock()
@@ -329,6 +332,7 @@ func (t *Table) end(ctx context.Context, s *session) error {
 	s.closed = true
 	b := s.box
 	t.setState(s, gone)
+	t.report(s, "ended")
 	t.drop(s)
 	t.passSeat(b)
 	t.mu.Unlock()
