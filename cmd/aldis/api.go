@@ -16,6 +16,7 @@ import (
 func (h *hubProcess) handler(tokens auth.Tokens) http.Handler {
 	limit := &httpd.Limiter{PerMinute: h.settings.RateLimit}
 	agents := mcp.NewServer(h.table, h.relay, version())
+	h.table.Salon = h.salon
 	agents.Calls, agents.Limit = h.store, func(key string) bool { _, ok := limit.Allow(key); return ok }
 	intake := hook.Intake{Receiver: h.relay, Once: h.store.Once, NewID: newID, Allow: limit.Allow}
 	notify := &hook.Notify{Intake: intake, Mail: h.store}
@@ -68,6 +69,10 @@ func (h *hubProcess) adminRoutes(hooks hookAPI) []adminRoute {
 		{"POST /api/tokens", h.addToken},
 		{"DELETE /api/tokens/{id}", h.revokeToken},
 	}
+}
+
+func (h *hubProcess) salon() mcp.Salon {
+	return mcp.Salon{URL: h.server.URL(), Since: h.started, Messages: h.relay.Taken()}
 }
 
 func nothing(_ http.ResponseWriter, r *http.Request) error {

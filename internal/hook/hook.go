@@ -245,7 +245,7 @@ func (h Hook) keys(header http.Header, d *description, proof string) (keys []str
 // message is what the agent of h is told of a call.
 func message(h Hook, r *http.Request, body []byte, d description) hub.Message {
 	m := hub.Message{
-		Via: hub.ViaHook, Kind: hub.Text, Agent: hub.AgentID(h.Name), Subject: "hook:" + h.Name, To: h.Agent,
+		Via: hub.ViaHook, Kind: hub.Text, Agent: hub.AgentID(h.Name), Subject: "hook:" + h.Name, Addr: r.RemoteAddr, To: h.Agent,
 		Text: readable(body), Meta: map[string]string{},
 	}
 	if d.text != "" {

@@ -128,7 +128,7 @@ func TestCalls(t *testing.T) {
 	}
 	const star = `{"action":"created","sender":{"login":"ann"},"repository":{"full_name":"o/r","stargazers_count":7}}`
 	plain := hub.Message{
-		Via: hub.ViaHook, Kind: hub.Text, Agent: "any", Subject: "hook:any", To: "a", Text: "build failed",
+		Via: hub.ViaHook, Kind: hub.Text, Agent: "any", Subject: "hook:any", Addr: "192.0.2.1:1234", To: "a", Text: "build failed",
 		Meta: map[string]string{"path": "/hooks/any", "method": "POST"},
 	}
 	with := func(m hub.Message, change func(*hub.Message)) []hub.Message {
@@ -182,7 +182,7 @@ func TestCalls(t *testing.T) {
 		{
 			name: "signed", method: "POST", path: "/hooks/repo", body: star, headers: signedByGitHub(star, "star", "d1"), status: 200, says: "ok", counts: Counts{Accepted: 1},
 			want: []hub.Message{{
-				ID: "m1", Via: hub.ViaHook, Kind: hub.Text, Agent: "repo", Subject: "hook:repo", To: "a", Text: "star created by ann: o/r has 7", Raw: star,
+				ID: "m1", Via: hub.ViaHook, Kind: hub.Text, Agent: "repo", Subject: "hook:repo", Addr: "192.0.2.1:1234", To: "a", Text: "star created by ann: o/r has 7", Raw: star,
 				Meta: map[string]string{"path": "/hooks/repo", "method": "POST", "event": "star", "delivery": "d1"},
 			}},
 		},

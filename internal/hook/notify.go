@@ -57,7 +57,7 @@ func (n *Notify) Post(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m := hub.Message{
-		Via: hub.ViaNotify, Kind: hub.Text, Agent: label, Subject: who.Subject(),
+		Via: hub.ViaNotify, Kind: hub.Text, Agent: label, Subject: who.Subject(), Addr: r.RemoteAddr,
 		To: target(b.Target), Text: hub.StripControl(*b.Content), Meta: meta,
 	}
 	if key != "" {

@@ -35,6 +35,7 @@ func post(t *taker, who auth.Principal, query, contentType, body string, limited
 	n := &Notify{Intake: Intake{Receiver: t, Allow: func(string) (time.Duration, bool) { return 1500 * time.Millisecond, !limited }}}
 	r := httptest.NewRequest(http.MethodPost, "/notify"+query, strings.NewReader(body))
 	r.Header.Set("Content-Type", contentType)
+	r.Header.Set("X-Forwarded-For", "203.0.113.9") // anybody can say so
 	w := httptest.NewRecorder()
 	httpd.Handle(slog.New(slog.DiscardHandler), n.Post).ServeHTTP(w, r.WithContext(auth.With(r.Context(), who)))
 	return w
@@ -43,8 +44,9 @@ func post(t *taker, who auth.Principal, query, contentType, body string, limited
 func TestPost(t *testing.T) {
 	main, ci := auth.Principal{Kind: auth.Shared}, auth.Principal{Kind: auth.Agent, Agent: "ci"}
 	const good = `{"content":"Build finished","target":" laptop-a ","source":"liar","meta":{"commit":"abc","source":"liar"}}`
+	const addr = "192.0.2.1:1234" // httptest's
 	taken := hub.Message{
-		Via: hub.ViaNotify, Kind: hub.Text, Agent: "ci", Subject: "main", To: "laptop-a", Text: "Build finished",
+		Via: hub.ViaNotify, Kind: hub.Text, Agent: "ci", Subject: "main", Addr: addr, To: "laptop-a", Text: "Build finished",
 		Meta: map[string]string{"commit": "abc"},
 	}
 	for _, tt := range []struct {
@@ -60,13 +62,13 @@ func TestPost(t *testing.T) {
 		{name: "a message", who: main, query: "?label=ci", body: good, status: 202, says: `{"dropped_meta":["source"],"id":"id-1"}`, want: []hub.Message{taken}},
 		{name: "with a charset", who: main, query: "?label=ci", kind: "application/json; charset=utf-8", body: good, status: 202, want: []hub.Message{taken}},
 		{name: "the label is decoded", who: main, query: "?label=a%2Bb+c", body: `{"content":""}`, status: 202, want: []hub.Message{{
-			Via: hub.ViaNotify, Kind: hub.Text, Agent: "a+b c", Subject: "main",
+			Via: hub.ViaNotify, Kind: hub.Text, Agent: "a+b c", Subject: "main", Addr: addr,
 		}}},
 		{name: "control characters go", who: main, query: "?label=ci", body: `{"content":"a\u0000b\nc"}`, status: 202, want: []hub.Message{{
-			Via: hub.ViaNotify, Kind: hub.Text, Agent: "ci", Subject: "main", Text: "ab\nc",
+			Via: hub.ViaNotify, Kind: hub.Text, Agent: "ci", Subject: "main", Addr: addr, Text: "ab\nc",
 		}}},
 		{name: "an agent's token as that agent", who: ci, query: "?label=ci", body: `{"content":"x"}`, status: 202, want: []hub.Message{{
-			Via: hub.ViaNotify, Kind: hub.Text, Agent: "ci", Subject: "agent:ci", Text: "x",
+			Via: hub.ViaNotify, Kind: hub.Text, Agent: "ci", Subject: "agent:ci", Addr: addr, Text: "x",
 		}}},
 		{name: "an agent's token as another", who: ci, query: "?label=desk", body: `{"content":"x"}`, status: 403, says: "agent ci alone"},
 		{name: "no label", who: main, body: good, status: 400, says: "?label=NAME"},

@@ -81,6 +81,9 @@ func startHub(t testing.TB, s setup) *testHub {
 	admit(h.relay)
 	h.presence = &presence{relay: h.relay}
 	h.table.Mail, h.table.Store, h.table.Presence, h.table.Log = record, record, h.presence, log
+	h.table.Salon = func() mcp.Salon {
+		return mcp.Salon{URL: "http://hub.test", Since: time.Unix(0, 0), Messages: h.relay.Taken()}
+	}
 	if err := h.table.Restore(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func othersHere(v view) string {
 		return "An event with path and method is an HTTP request that came in: nobody reads an answer.\n"
 	}
 	return `route_status tells why you got an event: routed = it answers a message of yours; agent_offline = it was for routed_agent, who is not here: act with in_reply_to_text in mind, or say so; unknown = it answers a message that nobody remembers; unrouted = it answers nothing.
-An event with from="NAME" is another agent's, a script's or a webhook's; answer an agent with send_message and target NAME. Do not answer a mere acknowledgement.
+An event with from="NAME" is another agent's, a script's or a webhook's. Write to an agent with send_message and target NAME; salon_status lists who is here. Say in meta what it is: kind (info, status, ack, request, question, reply), reply_to (the id that you answer), priority, topic, commit. Never answer an ack.
 `
 }
 

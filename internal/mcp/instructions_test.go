@@ -28,6 +28,14 @@ func TestInstructionsFitWhateverTheName(t *testing.T) {
 			}
 		}
 	}
+	for _, word := range strings.Fields("kind info status ack request question reply reply_to priority topic commit salon_status") {
+		if !strings.Contains(instructions(view{true}, ""), word) {
+			t.Errorf("the hub does not teach %s", word)
+		}
+		if strings.Contains(instructions(view{}, ""), "salon_status") {
+			t.Error("who is alone is told of others")
+		}
+	}
 }
 
 func TestOfflineIsWhatTheHubAnswers(t *testing.T) {

@@ -29,6 +29,7 @@ type Table struct {
 	Watch    hub.Watchers // hear Session; nil: nobody does
 	Log      *slog.Logger
 	Now      func() time.Time
+	Salon    func() Salon // what agents are told of the hub, over HTTP
 
 	view   view
 	ctx    context.Context // what tasks run under, until Run has ended

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -110,15 +109,6 @@ func newSDK(t *Table, v Verbs, version string) *mcp.Server {
 		x.addSalon(s)
 	}
 	return s
-}
-
-// addSalon registers what agents need to talk to each other.
-func (x *tools) addSalon(s *mcp.Server) {
-	add(s, x, "send_message", "Send a message to another agent by its name, or to all others.", schema(
-		required("content", stringType, "What to say."),
-		optional("target", stringType, "The agent's name. Without it: everybody."),
-		optional("meta", objectType, "Attributes for the event, by name."),
-	), x.sendMessage)
 }
 
 // add registers a tool. The SDK checks arguments against the schema before
@@ -249,7 +239,7 @@ func (x *tools) say(ctx context.Context, c *call, m hub.Message) (string, error)
 	if err := x.seated(c); err != nil {
 		return "", err
 	}
-	m.Via, m.Agent, m.Subject = hub.ViaTool, c.session.saved.Agent, c.session.saved.Subject
+	m = c.session.wrote(m)
 	sent, err := x.verbs.Send(ctx, m)
 	if err != nil {
 		return "", err
@@ -318,57 +308,6 @@ func (x *tools) listChats(ctx context.Context, _ *call, in listArgs) (string, er
 		fmt.Fprintf(&b, "%s\t%s\t%s\n", c.ID, kind, hub.OneLine(c.Name, hub.PreviewBytes))
 	}
 	return harmless(b.String()), nil
-}
-
-type messageArgs struct {
-	Content string          `json:"content"`
-	Target  string          `json:"target"`
-	Meta    json.RawMessage `json:"meta"`
-}
-
-func (x *tools) sendMessage(ctx context.Context, c *call, in messageArgs) (string, error) {
-	if !c.session.named() {
-		return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "send_message needs a name: connect with ?label=NAME or the X-Signal-Agent-Id header"}
-	}
-	if err := x.seated(c); err != nil {
-		return "", err
-	}
-	meta, dropped, err := hub.ParseMeta(in.Meta)
-	if err != nil {
-		return "", err
-	}
-	m := hub.Message{
-		Via: hub.ViaTool, Kind: hub.Text, Agent: c.session.saved.Agent, Subject: c.session.saved.Subject,
-		To: hub.AgentID(strings.TrimSpace(in.Target)), Text: hub.StripControl(in.Content), Meta: meta,
-	}
-	if c.key != "" {
-		m.Dedup = "call|" + c.key
-	}
-	r, err := x.verbs.Receive(ctx, m)
-	if err != nil {
-		return "", err
-	}
-	text := fate(m.To, r)
-	if len(dropped) > 0 {
-		text += "\nNot passed on: meta " + strings.Join(dropped, ", ") + " (reserved, or too many)."
-	}
-	return text, nil
-}
-
-// fate says what became at once of a message to an agent.
-func fate(to hub.AgentID, r hub.Receipt) string {
-	switch {
-	case r.Repeated:
-		return fmt.Sprintf("already sent (id %s)", r.ID)
-	case to == "":
-		return fmt.Sprintf("sent to %d sessions (id %s)", r.Sessions, r.ID)
-	case r.Sessions > 0:
-		return fmt.Sprintf("sent to %d sessions of %s (id %s)", r.Sessions, to, r.ID)
-	case r.Known:
-		return fmt.Sprintf("held for %s (id %s)", to, r.ID)
-	default:
-		return fmt.Sprintf("no agent %s", to)
-	}
 }
 
 // seated refuses a session that has lost its name to another.
