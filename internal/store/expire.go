@@ -60,6 +60,7 @@ func (s *Store) expireHeld(ctx context.Context, before int64) (int, error) {
 		for _, e := range ended {
 			tx.tell(e, hub.Failed, reasonExpired)
 		}
+		tx.changed += int64(len(ended))
 		_, err = tx.exec("UPDATE record SET waiting = NULL WHERE waiting < $1", before)
 		return len(ended), err
 	})

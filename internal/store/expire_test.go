@@ -117,7 +117,7 @@ func TestMemoryForgets(t *testing.T) {
 	must(t, s.Outcome(t.Context(), "p1", hub.Sent{Refs: []hub.Ref{{Platform: "signal", Chat: "c", Key: "2"}}}, nil))
 	c.Add(8 * 24 * time.Hour)
 	expire(t, s, c)
-	for _, table := range []string{"messages", "deliveries", "refs"} {
+	for _, table := range []string{"record", "deliveries", "refs"} {
 		n, err := read(t.Context(), s, func(ctx context.Context, q querier) (int, error) {
 			n, _, err := one(ctx, q, column[int], "SELECT count(*) FROM "+table)
 			return n, err

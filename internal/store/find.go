@@ -9,7 +9,7 @@ import (
 
 // selectOffers begins a query for what scanOffer reads.
 const selectOffers = `SELECT d.seq, d.held IS NOT NULL, m.status, m.meant, m.body
-	FROM deliveries d JOIN messages m ON m.id = d.message `
+	FROM deliveries d JOIN record m ON m.id = d.message `
 
 // scanOffer scans an offer to agent alone.
 func scanOffer(agent hub.AgentID) func(*sql.Rows) (hub.Offer, error) {
@@ -45,7 +45,7 @@ func (s *Store) Unsettled(ctx context.Context, agent hub.AgentID) ([]hub.Loose, 
 			return l, err
 		}, `SELECT d.seq, d.held IS NOT NULL, m.status, m.meant, m.body,
 			EXISTS (SELECT 1 FROM deliveries o WHERE o.message = d.message AND o.agent NOT IN (d.agent, '') AND o.state < 4)
-			FROM deliveries d JOIN messages m ON m.id = d.message
+			FROM deliveries d JOIN record m ON m.id = d.message
 			WHERE d.agent = $1 AND d.open AND d.state < 2 ORDER BY d.seq`, string(agent))
 	})
 }
@@ -53,7 +53,7 @@ func (s *Store) Unsettled(ctx context.Context, agent hub.AgentID) ([]hub.Loose, 
 // Undecided implements [hub.Record].
 func (s *Store) Undecided(ctx context.Context) ([]hub.Message, error) {
 	return read(ctx, s, func(ctx context.Context, q querier) ([]hub.Message, error) {
-		return all(ctx, q, scanMessage, "SELECT body FROM messages WHERE waiting IS NOT NULL ORDER BY seq")
+		return all(ctx, q, scanMessage, "SELECT body FROM record WHERE waiting IS NOT NULL ORDER BY seq")
 	})
 }
 
@@ -62,9 +62,9 @@ func (s *Store) Undecided(ctx context.Context) ([]hub.Message, error) {
 func (s *Store) Find(ctx context.Context, p hub.PlatformID, key string) ([]hub.Filed, error) {
 	return read(ctx, s, func(ctx context.Context, q querier) ([]hub.Filed, error) {
 		found, err := all(ctx, q, scanFiled(p, key), `
-			SELECT m.seq, m.status, m.meant, m.body, NULL FROM messages m WHERE m.platform = $1 AND m.key = $2
+			SELECT m.seq, m.status, m.meant, m.body, NULL FROM record m WHERE m.platform = $1 AND m.key = $2
 			UNION ALL
-			SELECT m.seq, '', '', m.body, r.chat FROM refs r JOIN messages m ON m.id = r.message WHERE r.platform = $1 AND r.key = $2
+			SELECT m.seq, '', '', m.body, r.chat FROM refs r JOIN record m ON m.id = r.message WHERE r.platform = $1 AND r.key = $2
 			ORDER BY 1 DESC`, string(p), key)
 		if err != nil {
 			return nil, err
@@ -151,7 +151,7 @@ func (s *Store) Agents(ctx context.Context) (int, error) {
 // First implements [hub.Record].
 func (s *Store) First(ctx context.Context, dedup string) (hub.MessageID, error) {
 	return read(ctx, s, func(ctx context.Context, q querier) (hub.MessageID, error) {
-		id, ok, err := one(ctx, q, column[hub.MessageID], "SELECT id FROM messages WHERE dedup = $1", dedup)
+		id, ok, err := one(ctx, q, column[hub.MessageID], "SELECT id FROM record WHERE dedup = $1", dedup)
 		if err == nil && !ok {
 			err = hub.Errorf(hub.NotFound, "no message of that kind in the record")
 		}
@@ -162,7 +162,7 @@ func (s *Store) First(ctx context.Context, dedup string) (hub.MessageID, error) 
 // Lookup implements [hub.Record].
 func (s *Store) Lookup(ctx context.Context, id hub.MessageID) (hub.Filed, error) {
 	return read(ctx, s, func(ctx context.Context, q querier) (hub.Filed, error) {
-		m, ok, err := one(ctx, q, scanMessage, "SELECT body FROM messages WHERE id = $1", string(id))
+		m, ok, err := one(ctx, q, scanMessage, "SELECT body FROM record WHERE id = $1", string(id))
 		if err == nil && !ok {
 			err = hub.Errorf(hub.NotFound, "no message %s in the record", id)
 		}

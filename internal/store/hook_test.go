@@ -137,7 +137,7 @@ func TestForgettingUsesIndexes(t *testing.T) {
 	for _, tt := range []struct{ query, index string }{
 		{"DELETE FROM seen WHERE at < $1", "seen_at"},
 		{"DELETE FROM calls WHERE begun < $1", "calls_begun"},
-		{"UPDATE messages SET dedup = NULL WHERE dedup >= 'call|' AND dedup < 'call}' AND ts BETWEEN 0 AND $1", "messages_call"},
+		{"UPDATE record SET dedup = NULL WHERE dedup >= 'call|' AND dedup < 'call}' AND ts BETWEEN 0 AND $1", "record_call"},
 	} {
 		plan, err := read(t.Context(), s, func(ctx context.Context, q querier) ([]string, error) {
 			return all(ctx, q, func(rows *sql.Rows) (detail string, err error) {

@@ -40,7 +40,7 @@ func (s *Store) Inbox(ctx context.Context, agent hub.AgentID, limit int) (mail [
 		}, `SELECT d.seq, d.held IS NOT NULL, m.status, m.meant, m.body, d.state >= 2
 			FROM (SELECT message, seq, held, state FROM deliveries
 				WHERE agent = $1 AND open ORDER BY state >= 2, seq LIMIT $2) d
-			JOIN messages m ON m.id = d.message ORDER BY d.state >= 2, d.seq`, string(agent), limit+1)
+			JOIN record m ON m.id = d.message ORDER BY d.state >= 2, d.seq`, string(agent), limit+1)
 	})
 	if len(mail) > limit {
 		return mail[:limit], true, err
@@ -51,7 +51,7 @@ func (s *Store) Inbox(ctx context.Context, agent hub.AgentID, limit int) (mail [
 // Message implements [hub.Mail].
 func (s *Store) Message(ctx context.Context, agent hub.AgentID, id hub.MessageID) (hub.Message, error) {
 	return read(ctx, s, func(ctx context.Context, q querier) (hub.Message, error) {
-		m, ok, err := one(ctx, q, scanMessage, `SELECT m.body FROM messages m JOIN deliveries d ON d.message = m.id
+		m, ok, err := one(ctx, q, scanMessage, `SELECT m.body FROM record m JOIN deliveries d ON d.message = m.id
 			WHERE m.id = $1 AND d.agent = $2`, string(id), string(agent))
 		if err == nil && !ok {
 			err = hub.Errorf(hub.NotFound, "no message %s for %s", id, agent)
@@ -64,18 +64,21 @@ func (s *Store) Message(ctx context.Context, agent hub.AgentID, id hub.MessageID
 // platform is a delivery to agent "".
 func (s *Store) Fate(ctx context.Context, subject string, id hub.MessageID) ([]hub.Delivery, error) {
 	return read(ctx, s, func(ctx context.Context, q querier) ([]hub.Delivery, error) {
-		_, ok, err := one(ctx, q, column[int], "SELECT 1 FROM messages WHERE id = $1 AND ($2 = '' OR subject = $2)", string(id), subject)
+		_, ok, err := one(ctx, q, column[int], "SELECT 1 FROM record WHERE id = $1 AND ($2 = '' OR subject = $2)", string(id), subject)
 		if err == nil && !ok {
 			err = hub.Errorf(hub.NotFound, "no message %s", id)
 		}
 		if err != nil {
 			return nil, err
 		}
-		return all(ctx, q, func(rows *sql.Rows) (d hub.Delivery, err error) {
-			var changed int64
-			err = rows.Scan(&d.Agent, &d.State, &d.Reason, &changed)
-			d.Time = time.UnixMicro(changed).UTC()
-			return d, err
-		}, "SELECT agent, state, reason, changed FROM deliveries WHERE message = $1 ORDER BY agent", string(id))
+		return all(ctx, q, func(rows *sql.Rows) (hub.Delivery, error) { return scanDelivery(rows) }, "SELECT agent, state, reason, changed FROM deliveries WHERE message = $1 ORDER BY agent", string(id))
 	})
+}
+
+// scanDelivery scans a delivery and the columns after it.
+func scanDelivery(rows *sql.Rows, more ...any) (d hub.Delivery, err error) {
+	var changed int64
+	err = rows.Scan(append([]any{&d.Agent, &d.State, &d.Reason, &changed}, more...)...)
+	d.Time = time.UnixMicro(changed).UTC()
+	return d, err
 }

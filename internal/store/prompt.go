@@ -18,7 +18,7 @@ func (s *Store) Answer(ctx context.Context, m hub.Message, d hub.Decision, p hub
 	}
 	return write(ctx, s, func(tx *txn) (bool, error) {
 		seq := tx.seq()
-		fresh, err := tx.insert(seq, m, &d, text)
+		fresh, err := tx.insert(m, &d, text)
 		switch {
 		case err != nil:
 			return false, err
@@ -42,7 +42,7 @@ func (s *Store) Answer(ctx context.Context, m hub.Message, d hub.Decision, p hub
 // answerAgain decides a message that waits for that, which is known by now to
 // be an answer. It reports false for any other.
 func (tx *txn) answerAgain(seq hub.Seq, m hub.Message, text string, d hub.Decision, then func(hub.Offer)) (bool, error) {
-	n, err := tx.exec("UPDATE messages SET body = $2 WHERE id = $1 AND waiting IS NOT NULL", string(m.ID), text)
+	n, err := tx.exec("UPDATE record SET body = $2 WHERE id = $1 AND waiting IS NOT NULL", string(m.ID), text)
 	if err != nil || n == 0 {
 		return false, err
 	}

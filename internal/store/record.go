@@ -16,7 +16,7 @@ func (s *Store) Append(ctx context.Context, m hub.Message, d *hub.Decision, then
 	}
 	return write(ctx, s, func(tx *txn) (bool, error) {
 		seq := tx.seq()
-		added, err := tx.insert(seq, m, d, text)
+		added, err := tx.insert(m, d, text)
 		switch {
 		case err != nil:
 			return false, err
@@ -30,7 +30,7 @@ func (s *Store) Append(ctx context.Context, m hub.Message, d *hub.Decision, then
 }
 
 // insert adds m to the record; false if it is there already, by Dedup.
-func (tx *txn) insert(seq hub.Seq, m hub.Message, d *hub.Decision, text string) (bool, error) {
+func (tx *txn) insert(m hub.Message, d *hub.Decision, text string) (bool, error) {
 	var waiting any
 	if d == nil {
 		d = &hub.Decision{}
@@ -42,17 +42,18 @@ func (tx *txn) insert(seq hub.Seq, m hub.Message, d *hub.Decision, text string) 
 	if m.Receipt {
 		receipt = receiptWanted
 	}
-	n, err := tx.exec(`INSERT INTO record (seq, id, ts, platform, key, dedup, subject, waiting, status, meant, receipt, live, body)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, TRUE, $12)
+	n, err := tx.exec(`INSERT INTO record (seq, id, ts, platform, key, dedup, subject, waiting, status, meant, receipt, live, body, via, source, target)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, TRUE, $12, $13, $14, $15)
 		ON CONFLICT (dedup) WHERE dedup IS NOT NULL DO NOTHING`,
-		int64(seq), string(m.ID), tx.now, string(m.Ref.Platform), nullable(m.Ref.Key), nullable(m.Dedup),
-		m.Subject, waiting, string(d.Status), string(d.Meant), receipt, text)
+		tx.place(), string(m.ID), tx.now, string(m.Ref.Platform), nullable(m.Ref.Key), nullable(m.Dedup),
+		m.Subject, waiting, string(d.Status), string(d.Meant), receipt, text, string(m.Via), source(m), target(m, *d))
 	if isConflict(err) {
 		return false, hub.Errorf(hub.Conflict, "message %s is already in the record", m.ID)
 	}
 	if err == nil && n > 0 {
 		tx.then(func() { tx.s.stored.Add(1) })
 	}
+	tx.changed += n
 	if err == nil && n > 0 && m.Via == hub.ViaPlatform {
 		err = tx.noteChat(hub.Ref{Platform: m.Ref.Platform, Chat: m.Ref.Chat})
 	}
@@ -109,15 +110,23 @@ func (s *Store) Decide(ctx context.Context, id hub.MessageID, from []hub.AgentID
 		if d != nil {
 			return tx.decide(tx.seq(), m, len(text), *d, then)
 		}
-		_, err = tx.exec("UPDATE record SET waiting = COALESCE(waiting, $2), status = '', meant = '' WHERE id = $1", string(id), tx.now)
-		return err
+		return tx.await(id)
 	})
+}
+
+// await has a message wait for a decision.
+func (tx *txn) await(id hub.MessageID) error {
+	n, err := tx.exec(`UPDATE record SET waiting = COALESCE(waiting, $2), status = '', meant = '',
+		target = CASE via WHEN 'platform' THEN '' ELSE target END WHERE id = $1`, string(id), tx.now)
+	tx.changed += n
+	return err
 }
 
 // decide records d for m.
 func (tx *txn) decide(seq hub.Seq, m hub.Message, size int, d hub.Decision, then func(hub.Offer)) error {
-	_, err := tx.exec("UPDATE record SET waiting = NULL, status = $2, meant = $3 WHERE id = $1",
-		string(m.ID), string(d.Status), string(d.Meant))
+	n, err := tx.exec("UPDATE record SET waiting = NULL, status = $2, meant = $3, target = $4 WHERE id = $1",
+		string(m.ID), string(d.Status), string(d.Meant), target(m, d))
+	tx.changed += n
 	if err != nil {
 		return err
 	}
@@ -206,6 +215,7 @@ func (tx *txn) handOver(o hub.Offer, then func(hub.Offer)) {
 func (tx *txn) fail(id hub.MessageID, agent hub.AgentID, reason string) (int64, error) {
 	n, err := tx.exec(`UPDATE deliveries SET state = 4, reason = $3, held = NULL, open = FALSE, changed = $4
 		WHERE message = $1 AND agent = $2 AND state < 2`, string(id), string(agent), reason, tx.now)
+	tx.changed += n
 	if n > 0 {
 		tx.tell(end{id, agent, tx.now}, hub.Failed, reason)
 	}

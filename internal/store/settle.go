@@ -116,11 +116,13 @@ func (tx *txn) settle(st hub.Settlement) (handed []string, err error) {
 	}
 	these, args := which(st, int64(st.State), st.Reason, tx.now, int64(below))
 	if st.State == hub.Written {
-		_, err = tx.exec(raise+these, args...)
+		n, err := tx.exec(raise+these, args...)
+		tx.changed += n
 		return nil, err
 	}
 	ended, err := all(context.Background(), tx, scanEnd, raise+these+
 		" RETURNING message, agent, (SELECT ts FROM record WHERE id = message)", args...)
+	tx.changed += int64(len(ended))
 	for _, e := range ended {
 		if st.State != hub.Acknowledged {
 			tx.tell(e, st.State, st.Reason)
@@ -201,10 +203,11 @@ func (s *Store) Acknowledge(ctx context.Context, agent hub.AgentID, ids []hub.Me
 func (s *Store) Outcome(ctx context.Context, id hub.MessageID, sent hub.Sent, failure error) error {
 	state, reason := outcome(sent, failure)
 	return s.change(ctx, func(tx *txn) error {
-		_, err := tx.exec(`INSERT INTO deliveries (message, agent, seq, state, reason, open, size, changed)
+		n, err := tx.exec(`INSERT INTO deliveries (message, agent, seq, state, reason, open, size, changed)
 			VALUES ($1, '', 0, $2, $3, FALSE, 0, $4)
 			ON CONFLICT (message, agent) DO UPDATE SET state = excluded.state, reason = excluded.reason, changed = excluded.changed`,
 			string(id), int64(state), reason, tx.now)
+		tx.changed += n
 		if isConflict(err) {
 			return hub.Errorf(hub.NotFound, "no message %s in the record", id)
 		}

@@ -43,7 +43,7 @@ type Options struct {
 	Watch hub.Watchers // hear Settled, after the commit
 }
 
-// A Store is the record. It implements hub.Record, hub.Mail and
+// A Store is the record. It implements hub.Record, hub.Mail, hub.Log and
 // hub.SessionStore. Its methods may be called from several goroutines; a
 // context that ends ends the waiting, not what was asked for.
 type Store struct {
@@ -55,6 +55,7 @@ type Store struct {
 	quit    chan struct{} // closed by Close
 	done    chan struct{} // closed when the writer has ended
 	last    atomic.Uint64 // the highest Seq in a finished transaction
+	changes atomic.Uint64 // messages that were taken in or settled
 	closing sync.Once
 	tokens  tokenTable
 	broken  atomic.Bool // the last transaction met a fault of the disk

@@ -106,7 +106,9 @@ type txn struct {
 	chats    map[hub.Ref]bool // that are in the record, without a key
 	next     hub.Seq          // the next to give out
 	reserved hub.Seq          // the last that may be given out without a write to the counter
+	newest   int64            // the highest place in the record
 	now      int64            // microseconds
+	changed  int64            // messages that were taken in or settled
 	after    []func()         // to call after the commit
 }
 
@@ -174,6 +176,7 @@ func (tx *txn) commit(batch []op) {
 	}
 	tx.s.broken.Store(false)
 	tx.s.last.Store(uint64(tx.next - 1))
+	tx.s.changes.Add(uint64(tx.changed))
 	for _, fn := range tx.after {
 		fn()
 	}
@@ -189,14 +192,14 @@ func (tx *txn) commit(batch []op) {
 // try runs batch in one transaction. It returns the index of the op that
 // failed, or -1 if it was the transaction itself.
 func (tx *txn) try(batch []op) (failed int, err error) {
-	next, reserved := tx.next, tx.reserved
-	tx.after, tx.now = tx.after[:0], micros(tx.s.opts.Now())
+	next, reserved, newest := tx.next, tx.reserved, tx.newest
+	tx.after, tx.now, tx.changed = tx.after[:0], micros(tx.s.opts.Now()), 0
 	if _, err := tx.exec("BEGIN IMMEDIATE"); err != nil {
 		return -1, err
 	}
 	defer func() {
 		if err != nil {
-			tx.next, tx.reserved, tx.after = next, reserved, tx.after[:0]
+			tx.next, tx.reserved, tx.newest, tx.after = next, reserved, newest, tx.after[:0]
 			// SQLite may have rolled back by itself: then this one fails.
 			_, _ = tx.exec("ROLLBACK")
 		}
@@ -226,6 +229,13 @@ func (tx *txn) reserve() error {
 func (tx *txn) seq() hub.Seq {
 	tx.next++
 	return tx.next - 1
+}
+
+// place gives out the next place in the record: the time, or as much more as it
+// takes to be past all others.
+func (tx *txn) place() int64 {
+	tx.newest = max(tx.now, tx.newest+1)
+	return tx.newest
 }
 
 // then has fn called after the commit, in the writer's goroutine.

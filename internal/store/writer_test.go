@@ -101,7 +101,7 @@ func TestOneFailureIsItsOwn(t *testing.T) {
 		fail := func(n int) {
 			err := s.change(t.Context(), func(tx *txn) error {
 				tx.then(func() { t.Error("called after a failure") })
-				if _, err := tx.insert(tx.seq(), script(n), to(), "{}"); err != nil {
+				if _, err := tx.insert(script(n), to(), "{}"); err != nil {
 					return err
 				}
 				return broken

@@ -1,0 +1,273 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"aldis/internal/hub"
+)
+
+var _ hub.Log = (*Store)(nil)
+
+// Bounds of what is read at once.
+const (
+	logPage  = 50
+	logMost  = 200
+	maxNames = 500
+)
+
+// clockSlack is how far back the clock may have been set for a message to be
+// found by the end of its time range.
+const clockSlack = time.Minute
+
+// itself is the source of what the hub says.
+const itself = "aldis"
+
+// source is who says m, as the log has it.
+func source(m hub.Message) string {
+	if m.Via == hub.ViaPlatform {
+		return cmp.Or(string(m.From.ID), itself)
+	}
+	return cmp.Or(string(m.Agent), itself)
+}
+
+// target is to whom m goes, as the log has it; empty: to everybody.
+func target(m hub.Message, d hub.Decision) string {
+	switch {
+	case m.Via == hub.ViaPlatform:
+		return string(d.Meant)
+	case outbound(m):
+		return string(m.Ref.Chat)
+	default:
+		return string(m.To)
+	}
+}
+
+// Changes implements [hub.Log].
+func (s *Store) Changes() uint64 { return s.changes.Load() }
+
+// Log implements [hub.Log]. It fails with NotFound if there is no message
+// f.Before or f.After, and with Invalid if both are given. The order is that in
+// which messages came into the record.
+func (s *Store) Log(ctx context.Context, f hub.LogFilter) (entries []hub.LogEntry, more bool, err error) {
+	if f.Before != "" && f.After != "" {
+		return nil, false, hub.Errorf(hub.Invalid, "ask for what is before a message or after one, not for both")
+	}
+	limit := min(cmp.Or(max(f.Limit, 0), logPage), logMost)
+	entries, err = read(ctx, s, func(ctx context.Context, q querier) ([]hub.LogEntry, error) {
+		edge, err := place(ctx, q, cmp.Or(f.Before, f.After))
+		if err != nil {
+			return nil, err
+		}
+		query, args := selection(f, edge)
+		if query == "" {
+			return nil, nil
+		}
+		return logEntries(ctx, q, query+" LIMIT ? OFFSET ?", append(args, limit+1, max(f.Skip, 0))...)
+	})
+	if more = len(entries) > limit; more {
+		entries = entries[:limit]
+	}
+	if f.After != "" {
+		slices.Reverse(entries)
+	}
+	return entries, more, err
+}
+
+// Entry implements [hub.Log].
+func (s *Store) Entry(ctx context.Context, id hub.MessageID) (hub.LogEntry, error) {
+	return read(ctx, s, func(ctx context.Context, q querier) (e hub.LogEntry, err error) {
+		seq, err := place(ctx, q, id)
+		if err != nil {
+			return e, err
+		}
+		entries, err := logEntries(ctx, q, "SELECT seq FROM record WHERE seq = ?", seq)
+		if err != nil || len(entries) == 0 {
+			return e, cmp.Or(err, noMessage(id))
+		}
+		return entries[0], nil
+	})
+}
+
+// place returns where a message is in the record; 0 for no id.
+func place(ctx context.Context, q querier, id hub.MessageID) (int64, error) {
+	if id == "" {
+		return 0, nil
+	}
+	seq, ok, err := one(ctx, q, column[int64], "SELECT seq FROM record WHERE id = $1", string(id))
+	if err == nil && !ok {
+		err = noMessage(id)
+	}
+	return seq, err
+}
+
+func noMessage(id hub.MessageID) error {
+	return hub.Errorf(hub.NotFound, "no message %.64q in the record", string(id))
+}
+
+// A clause is a condition and what it is bound to.
+type clause struct {
+	sql  []string
+	args []any
+}
+
+func (c *clause) add(sql string, args ...any) {
+	c.sql = append(c.sql, sql)
+	c.args = append(c.args, args...)
+}
+
+// selection returns a query for the seqs that f wants, in order, or none if
+// there can be no such message. edge is where f.Before or f.After is. Each way
+// in which the parties may match is a query of its own: each has an index that
+// is in the order of seq, and SQLite merges them without sorting.
+func selection(f hub.LogFilter, edge int64) (query string, args []any) {
+	common := conditions(f, edge)
+	var arms []string
+	for _, p := range parties(f) {
+		c := clause{slices.Clone(common.sql), slices.Clone(common.args)}
+		if p.source != "" {
+			c.add("source = ?", p.source)
+		}
+		if p.target != "" {
+			c.add("target = ?", p.target)
+		}
+		arms = append(arms, "SELECT seq FROM record WHERE "+strings.Join(c.sql, " AND "))
+		args = append(args, c.args...)
+	}
+	if len(arms) == 0 {
+		return "", nil
+	}
+	return strings.Join(arms, " UNION ") + " ORDER BY seq" + direction(f), args
+}
+
+func direction(f hub.LogFilter) string {
+	if f.After != "" {
+		return ""
+	}
+	return " DESC"
+}
+
+// conditions are those of f that do not depend on who the parties are. A seq is
+// a time that is never before that of its message, nor much later.
+func conditions(f hub.LogFilter, edge int64) (c clause) {
+	switch {
+	case f.Before != "":
+		c.add("seq < ?", edge)
+	default:
+		c.add("seq > ?", edge)
+	}
+	if !f.Since.IsZero() {
+		c.add("seq >= ? AND ts >= ?", micros(f.Since), micros(f.Since))
+	}
+	if !f.Until.IsZero() {
+		c.add("seq <= ? AND ts <= ?", micros(f.Until.Add(clockSlack)), micros(f.Until))
+	}
+	if f.Via != "" {
+		c.add("via = ?", string(f.Via))
+	}
+	for _, name := range f.Exclude {
+		if name != "" {
+			c.add("source <> ? AND target <> ?", name, name)
+		}
+	}
+	return c
+}
+
+// A party is a source and a target; empty: any.
+type party struct{ source, target string }
+
+// parties returns the sources and targets that f allows; none: there can be no
+// message.
+func parties(f hub.LogFilter) []party {
+	ways := []party{{f.Source, f.Target}}
+	for _, name := range []string{f.ParticipantA, f.ParticipantB} {
+		if name == "" {
+			continue
+		}
+		var next []party
+		for _, w := range ways {
+			if w.source == name || w.target == name {
+				next = append(next, w)
+				continue
+			}
+			if w.source == "" {
+				next = append(next, party{name, w.target})
+			}
+			if w.target == "" {
+				next = append(next, party{w.source, name})
+			}
+		}
+		ways = next
+	}
+	return ways
+}
+
+// logEntries returns the messages whose seqs a query selects, in that order.
+func logEntries(ctx context.Context, q querier, seqs string, args ...any) ([]hub.LogEntry, error) {
+	places, err := all(ctx, q, column[int64], seqs, args...)
+	if err != nil || len(places) == 0 {
+		return nil, err
+	}
+	list, err := json.Marshal(places)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := all(ctx, q, scanEntry, `SELECT r.ts, r.source, r.target, r.status, r.body
+		FROM json_each($1) j JOIN record r ON r.seq = j.value ORDER BY j.key`, string(list))
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[hub.MessageID]*hub.LogEntry, len(entries))
+	for i := range entries {
+		at[entries[i].ID] = &entries[i]
+	}
+	_, err = all(ctx, q, func(rows *sql.Rows) (none struct{}, err error) {
+		var id hub.MessageID
+		d, err := scanDelivery(rows, &id)
+		if e := at[id]; err == nil && e != nil {
+			e.Deliveries = append(e.Deliveries, d)
+		}
+		return none, err
+	}, `SELECT d.agent, d.state, d.reason, d.changed, d.message FROM json_each($1) j JOIN record r ON r.seq = j.value
+		JOIN deliveries d ON d.message = r.id ORDER BY j.key, d.agent`, string(list))
+	return entries, err
+}
+
+func scanEntry(rows *sql.Rows) (e hub.LogEntry, err error) {
+	var ts int64
+	var text sql.RawBytes
+	if err := rows.Scan(&ts, &e.Source, &e.Target, &e.Status, &text); err != nil {
+		return e, err
+	}
+	m, err := decode(text)
+	e.ID, e.Time, e.Via, e.Kind, e.Platform = m.ID, time.UnixMicro(ts).UTC(), m.Via, m.Kind, m.Ref.Platform
+	e.Name, e.Text, e.Raw, e.Meta, e.Addr, e.Session = m.From.Name, m.Text, m.Raw, m.Meta, m.Addr, m.Session
+	return e, err
+}
+
+// Names implements [hub.Log].
+func (s *Store) Names(ctx context.Context) (sources, targets []string, err error) {
+	_, err = read(ctx, s, func(ctx context.Context, q querier) (none struct{}, err error) {
+		if sources, err = names(ctx, q, "source"); err != nil {
+			return none, err
+		}
+		targets, err = names(ctx, q, "target")
+		return none, err
+	})
+	return sources, targets, err
+}
+
+// names returns what a column that has an index of its own contains, without
+// reading each row: from one name the index leads to the next.
+func names(ctx context.Context, q querier, col string) ([]string, error) {
+	return all(ctx, q, column[string], fmt.Sprintf(`WITH RECURSIVE names (name) AS (
+		SELECT min(%[1]s) FROM record WHERE %[1]s > ''
+		UNION ALL SELECT (SELECT min(%[1]s) FROM record WHERE %[1]s > name) FROM names WHERE name IS NOT NULL LIMIT %[2]d)
+		SELECT name FROM names WHERE name IS NOT NULL`, col, maxNames))
+}
