@@ -56,22 +56,28 @@ func (c adminClient) do(ctx context.Context, method, path string, in, out any) e
 		return fmt.Errorf("call the hub at %s: %w; is aldis serve running?", c.URL, errors.Unwrap(err))
 	}
 	defer resp.Body.Close()
+	return readAnswer(resp, c.URL, out)
+}
+
+// readAnswer reads what the hub at url has answered into out, unless that is
+// nil. It fails with what the hub says if that is an error.
+func readAnswer(resp *http.Response, url string, out any) error {
 	b, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
 	if err != nil {
-		return fmt.Errorf("read the answer of the hub at %s: %w", c.URL, err)
+		return fmt.Errorf("read the answer of the hub at %s: %w", url, err)
 	}
 	if resp.StatusCode >= 400 {
 		var e struct {
 			Error string `json:"error"`
 		}
 		_ = json.Unmarshal(b, &e)
-		return fmt.Errorf("the hub at %s answered %s: %s", c.URL, resp.Status, e.Error)
+		return fmt.Errorf("the hub at %s answered %s: %s", url, resp.Status, e.Error)
 	}
 	if out == nil {
 		return nil
 	}
 	if err := json.Unmarshal(b, out); err != nil {
-		return fmt.Errorf("read the answer of the hub at %s: %w", c.URL, err)
+		return fmt.Errorf("read the answer of the hub at %s: %w", url, err)
 	}
 	return nil
 }
@@ -208,7 +214,7 @@ type sendCmd struct {
 }
 
 func (c *sendCmd) Run(ctx context.Context, e env) error {
-	text, err := c.text(e.stdin)
+	text, err := readText(c.Text, e.stdin)
 	if err != nil {
 		return err
 	}
@@ -244,15 +250,16 @@ func (c *sendCmd) Run(ctx context.Context, e env) error {
 	return err
 }
 
-func (c *sendCmd) text(stdin io.Reader) (string, error) {
-	if len(c.Text) == 1 && c.Text[0] == "-" {
-		b, err := io.ReadAll(io.LimitReader(stdin, 1<<20))
+// readText returns the words of a command line, or standard input for "-".
+func readText(words []string, stdin io.Reader) (string, error) {
+	if len(words) == 1 && words[0] == "-" {
+		b, err := io.ReadAll(io.LimitReader(stdin, 1<<20+1)) // more than the hub takes, so that it refuses
 		if err != nil {
 			return "", fmt.Errorf("read standard input: %w", err)
 		}
 		return string(b), nil
 	}
-	return strings.Join(c.Text, " "), nil
+	return strings.Join(words, " "), nil
 }
 
 func bearer(t config.Secret) string {

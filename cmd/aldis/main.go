@@ -31,6 +31,7 @@ type cli struct {
 	Channel channelCmd `cmd:"" help:"Be a channel for one agent, on stdin and stdout."`
 	Attach  attachCmd  `cmd:"" help:"Be a channel for one agent, on stdin and stdout, that is a line to a running hub."`
 	Send    sendCmd    `cmd:"" help:"Send a message to the operator's phone, or another chat, as an agent."`
+	Notify  notifyCmd  `cmd:"" help:"Send a script's message to an agent, or to all."`
 	Status  statusCmd  `cmd:"" help:"Show the sessions, agents, routes and platforms of a running hub."`
 	Hook    hookCmd    `cmd:"" help:"Manage webhooks: what services call to write to an agent."`
 	Token   tokenCmd   `cmd:"" help:"Manage tokens that stand for one agent each."`
