@@ -35,8 +35,12 @@ func (h *hubProcess) handler(tokens auth.Tokens) http.Handler {
 		serve(r.pattern, r.handle, auth.Admin)
 	}
 	// What is the admin's is closed to others, whether or not there is anything.
-	for _, pattern := range []string{"/api/", "/admin", "/admin/", "/metrics"} {
+	for _, pattern := range []string{"/api/", "/metrics"} {
 		serve(pattern, nothing, auth.Admin)
+	}
+	pages := h.pages(tokens).Handler()
+	for _, pattern := range []string{"/{$}", "/login", "/login/", "/logout", "/admin", "/admin/"} {
+		mux.Handle(pattern, pages)
 	}
 	if h.phone != nil {
 		mux.Handle("/phone", h.phone.Handler())

@@ -55,13 +55,15 @@ type hubProcess struct {
 	table    *mcp.Table
 	relay    *relay.Relay
 	access   *accessFile
+	logins   *auth.Logins
 	phone    *phone.Phone // nil: this is no demo
 	server   *httpd.Server
+	ended    <-chan struct{} // closed when the hub is to stop
 }
 
 // openHub takes the state folder and the address, and readies all parts.
 func openHub(ctx context.Context, c config.Serve, log *slog.Logger, join func(*hubProcess) error) (h *hubProcess, err error) {
-	h = &hubProcess{settings: c, log: log, started: time.Now()}
+	h = &hubProcess{settings: c, log: log, started: time.Now(), ended: ctx.Done()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.close())
@@ -75,6 +77,9 @@ func openHub(ctx context.Context, c config.Serve, log *slog.Logger, join func(*h
 		if admin, err = auth.AdminToken(c.StateDir); err != nil {
 			return h, err
 		}
+	}
+	if h.logins, err = auth.OpenLogins(h.dir, admin, time.Now); err != nil {
+		return h, err
 	}
 	options := store.Options{Path: c.DB, Keep: store.Keep(c.Record), Log: log}
 	if options.Keep == store.KeepOff {
