@@ -39,6 +39,7 @@ const patience = 20 * time.Second
 type hub struct {
 	t        testing.TB
 	args     []string
+	env      []string // besides an empty home
 	url      string
 	stateDir string
 	log      *buffer
@@ -91,6 +92,7 @@ func (h *hub) start(more ...string) {
 	h.t.Helper()
 	seen := len(upAt.FindAllString(h.log.String(), -1))
 	h.cmd = command(h.t, append(h.args, more...)...)
+	h.cmd.Env = append(h.cmd.Env, h.env...)
 	h.cmd.Stderr = h.log
 	if err := h.cmd.Start(); err != nil {
 		h.t.Fatal(err)
