@@ -107,15 +107,8 @@ func TestOpenMakesARecord(t *testing.T) {
 // version 1 wrote them: this test does not change when the code does.
 func TestOpenVersion1(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
-	runSQL(t, path, fmt.Sprint("PRAGMA application_id = ", applicationID))
-	first, err := migrations.ReadFile("migrations/00001_record.sql")
-	must(t, err)
-	for st := range strings.SplitSeq(string(first), ";\n") {
-		runSQL(t, path, st)
-	}
+	makeVersion(t, path, "00001_record.sql")
 	runSQL(t, path,
-		`CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))`,
-		`INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1), (1, 1)`,
 		`UPDATE counter SET reserved = 9000000000000000`,
 		`INSERT INTO messages VALUES (7, 'p1', 1, 'signal', '1', 'd', '', NULL, 'routed', 'a', 2, TRUE,
 			'{"id":"p1","via":"platform","kind":"text","time":"2026-03-01T11:00:00Z","ref":{"Platform":"signal","Chat":"c","Key":"1"},"dedup":"d","from":{"ID":"friend","Aliases":null,"Name":"F"},"text":"hi","quote":{"Ref":{"Platform":"signal","Chat":"c","Key":"0"},"Ours":true,"From":"us","Aliases":null,"Text":"q","Untrusted":false},"receipt":true}')`,
@@ -135,6 +128,49 @@ func TestOpenVersion1(t *testing.T) {
 	if seq := add(t, s, script(1), to("a")); seq != 9000000000000001 {
 		t.Errorf("Seq %d, want one past the counter", seq)
 	}
+}
+
+// makeVersion makes an empty record as the program had it after these steps.
+func makeVersion(t *testing.T, path string, steps ...string) {
+	t.Helper()
+	runSQL(t, path, fmt.Sprint("PRAGMA application_id = ", applicationID),
+		`CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY AUTOINCREMENT, version_id INTEGER NOT NULL, is_applied INTEGER NOT NULL, tstamp TIMESTAMP DEFAULT (datetime('now')))`,
+		`INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1)`)
+	for i, step := range steps {
+		text, err := migrations.ReadFile("migrations/" + step)
+		must(t, err)
+		runSQL(t, path, string(text), fmt.Sprintf(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, 1)`, i+1))
+	}
+}
+
+// The log has what was in the record before there was a log, in its order.
+func TestOpenVersion2(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	makeVersion(t, path, "00001_record.sql", "00002_channel.sql")
+	insert := func(seq, ts int, id, platform, meant, body string) {
+		runSQL(t, path, fmt.Sprintf(`INSERT INTO messages VALUES (%d, '%s', %d, '%s', NULL, NULL, '', NULL, '', '%s', 0, TRUE, '%s')`, seq, id, ts, platform, meant, body))
+	}
+	insert(7, 5000, "in", "signal", "a", `{"id":"in","via":"platform","from":{"ID":"+1"},"ref":{"Platform":"signal","Chat":"+1"}}`)
+	insert(8, 5000, "out", "signal", "", `{"id":"out","via":"tool","agent":"a","ref":{"Platform":"signal","Chat":"+1"}}`)
+	insert(9, 4000, "notice", "signal", "", `{"id":"notice","via":"tool","ref":{"Platform":"signal","Chat":"+1"}}`)
+	insert(6000, 8000, "salon", "", "", `{"id":"salon","via":"notify","agent":"ci","to":"a"}`)
+	insert(6001, 8000, "all", "", "", `{"id":"all","via":"notify","agent":"ci"}`)
+	runSQL(t, path, `INSERT INTO deliveries VALUES ('salon', 'a', 6000, 2, '', NULL, TRUE, 100, 1)`)
+
+	s := open(t, Options{Path: path})
+	entries, _, err := s.Log(t.Context(), hub.LogFilter{})
+	must(t, err)
+	var got []string
+	for _, e := range entries {
+		got = append(got, fmt.Sprintf("%s %d: %s %s to %s, %d", e.ID, e.Time.UnixMicro(), e.Via, e.Source, e.Target, len(e.Deliveries)))
+	}
+	expect(t, "log", got, []string{
+		"all 8000: notify ci to , 0", "salon 8000: notify ci to a, 1", "notice 4000: tool aldis to +1, 0",
+		"out 5000: tool a to +1, 0", "in 5000: platform +1 to a, 0",
+	})
+	expect(t, "inbox", inbox(t, s, "a"), []string{"salon*"})
+	expect(t, "since", logged(t, s, hub.LogFilter{Since: time.UnixMicro(8000)}), "all salon")
+	expect(t, "until", logged(t, s, hub.LogFilter{Until: time.UnixMicro(5000)}), "notice out in")
 }
 
 // Seqs grow over restarts, though the clock goes back.
