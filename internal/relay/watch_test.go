@@ -73,4 +73,3 @@ func TestWatchersHearVerdicts(t *testing.T) {
 		t.Errorf("heard (-want +got):\n%s", d)
 	}
 }
-
