@@ -65,9 +65,9 @@ func (s *Store) Log(ctx context.Context, f hub.LogFilter) (entries []hub.LogEntr
 		if err != nil {
 			return nil, err
 		}
-		query, args := selection(f, edge)
-		if query == "" {
-			return nil, nil
+		query, args, err := selection(f, edge)
+		if err != nil || query == "" {
+			return nil, err
 		}
 		return logEntries(ctx, q, query+" LIMIT ? OFFSET ?", append(args, limit+1, max(f.Skip, 0))...)
 	})
@@ -123,27 +123,47 @@ func (c *clause) add(sql string, args ...any) {
 }
 
 // selection returns a query for the seqs that f wants, in order, or none if
-// there can be no such message. edge is where f.Before or f.After is. Each way
-// in which the parties may match is a query of its own: each has an index that
-// is in the order of seq, and SQLite merges them without sorting.
-func selection(f hub.LogFilter, edge int64) (query string, args []any) {
-	common := conditions(f, edge)
-	var arms []string
-	for _, p := range parties(f) {
+// there can be no such message. edge is where f.Before or f.After is.
+func selection(f hub.LogFilter, edge int64) (query string, args []any, err error) {
+	ways := parties(f)
+	if len(ways) == 0 {
+		return "", nil, nil
+	}
+	if f.Text != "" {
+		return searching(f, edge, ways)
+	}
+	// Each way is a query of its own: each has an index that is in the order of
+	// seq, and SQLite merges them without sorting.
+	common := conditions(f, edge, "seq")
+	arms := make([]string, len(ways))
+	for i, w := range ways {
 		c := clause{slices.Clone(common.sql), slices.Clone(common.args)}
-		if p.source != "" {
-			c.add("source = ?", p.source)
-		}
-		if p.target != "" {
-			c.add("target = ?", p.target)
-		}
-		arms = append(arms, "SELECT seq FROM record WHERE "+strings.Join(c.sql, " AND "))
+		is, bound := w.condition()
+		c.add(is, bound...)
+		arms[i] = "SELECT seq FROM record WHERE " + strings.Join(c.sql, " AND ")
 		args = append(args, c.args...)
 	}
-	if len(arms) == 0 {
-		return "", nil
+	return strings.Join(arms, " UNION ") + " ORDER BY seq" + direction(f), args, nil
+}
+
+// searching is selection where there are words to find: the index of words is
+// read in the order of seq, and what it names is looked at.
+func searching(f hub.LogFilter, edge int64, ways []party) (query string, args []any, err error) {
+	words, err := match(f.Text)
+	if err != nil || words == "" {
+		return "", nil, err
 	}
-	return strings.Join(arms, " UNION ") + " ORDER BY seq" + direction(f), args
+	c := clause{sql: []string{"search MATCH ?"}, args: []any{words}}
+	common := conditions(f, edge, "search.rowid")
+	c.add(strings.Join(common.sql, " AND "), common.args...)
+	var either clause
+	for _, w := range ways {
+		is, bound := w.condition()
+		either.add(is, bound...)
+	}
+	c.add("("+strings.Join(either.sql, " OR ")+")", either.args...)
+	return "SELECT search.rowid FROM search CROSS JOIN record ON record.seq = search.rowid WHERE " +
+		strings.Join(c.sql, " AND ") + " ORDER BY search.rowid" + direction(f), c.args, nil
 }
 
 func direction(f hub.LogFilter) string {
@@ -155,18 +175,17 @@ func direction(f hub.LogFilter) string {
 
 // conditions are those of f that do not depend on who the parties are. A seq is
 // a time that is never before that of its message, nor much later.
-func conditions(f hub.LogFilter, edge int64) (c clause) {
-	switch {
-	case f.Before != "":
-		c.add("seq < ?", edge)
-	default:
-		c.add("seq > ?", edge)
+func conditions(f hub.LogFilter, edge int64, seq string) (c clause) {
+	if f.Before != "" {
+		c.add(seq+" < ?", edge)
+	} else {
+		c.add(seq+" > ?", edge)
 	}
 	if !f.Since.IsZero() {
-		c.add("seq >= ? AND ts >= ?", micros(f.Since), micros(f.Since))
+		c.add(seq+" >= ? AND ts >= ?", micros(f.Since), micros(f.Since))
 	}
 	if !f.Until.IsZero() {
-		c.add("seq <= ? AND ts <= ?", micros(f.Until.Add(clockSlack)), micros(f.Until))
+		c.add(seq+" <= ? AND ts <= ?", micros(f.Until.Add(clockSlack)), micros(f.Until))
 	}
 	if f.Via != "" {
 		c.add("via = ?", string(f.Via))
@@ -181,6 +200,19 @@ func conditions(f hub.LogFilter, edge int64) (c clause) {
 
 // A party is a source and a target; empty: any.
 type party struct{ source, target string }
+
+func (p party) condition() (string, []any) {
+	switch {
+	case p.source == "" && p.target == "":
+		return "TRUE", nil
+	case p.target == "":
+		return "source = ?", []any{p.source}
+	case p.source == "":
+		return "target = ?", []any{p.target}
+	default:
+		return "source = ? AND target = ?", []any{p.source, p.target}
+	}
+}
 
 // parties returns the sources and targets that f allows; none: there can be no
 // message.

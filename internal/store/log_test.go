@@ -246,8 +246,11 @@ func TestLogUsesIndexes(t *testing.T) {
 		{"a participant, a later page", hub.LogFilter{ParticipantA: "a", Before: "x", Since: now}, "record_source, record_target"},
 		{"two participants", hub.LogFilter{ParticipantA: "a", ParticipantB: "b", Exclude: []string{"c"}}, "record_pair"},
 		{"via", hub.LogFilter{Via: hub.ViaHook}, "record_via"},
+		{"words", hub.LogFilter{Text: "a b"}, "search VIRTUAL TABLE INDEX"},
+		{"words, a later page, of a participant", hub.LogFilter{Text: "a", Before: "x", ParticipantA: "a"}, "search VIRTUAL TABLE INDEX"},
 	} {
-		query, args := selection(tt.f, 1)
+		query, args, err := selection(tt.f, 1)
+		must(t, err)
 		plan := plan(t, s, query+" LIMIT 51", args...)
 		for index := range strings.SplitSeq(tt.index, ", ") {
 			if !strings.Contains(plan, index) || strings.Contains(plan, "TEMP B-TREE") {

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"time"
 
 	"aldis/internal/hub"
 )
@@ -107,6 +108,7 @@ type txn struct {
 	next     hub.Seq          // the next to give out
 	reserved hub.Seq          // the last that may be given out without a write to the counter
 	newest   int64            // the highest place in the record
+	searched int64            // the messages up to this place are in the index
 	now      int64            // microseconds
 	changed  int64            // messages that were taken in or settled
 	after    []func()         // to call after the commit
@@ -117,12 +119,18 @@ func (tx *txn) run() {
 	defer close(tx.s.done)
 	defer tx.conn.Close()
 	var batch []op
+	var index <-chan time.Time
 	for {
+		if index == nil {
+			index = tx.indexDue(0)
+		}
 		select {
 		case first := <-tx.s.ops:
 			batch = tx.gather(append(batch[:0], first))
 			tx.commit(batch)
 			clear(batch)
+		case <-index:
+			index = tx.indexStep()
 		case <-tx.s.quit:
 			for batch = tx.gather(nil); len(batch) > 0; batch = tx.gather(nil) {
 				tx.commit(batch)
@@ -192,14 +200,14 @@ func (tx *txn) commit(batch []op) {
 // try runs batch in one transaction. It returns the index of the op that
 // failed, or -1 if it was the transaction itself.
 func (tx *txn) try(batch []op) (failed int, err error) {
-	next, reserved, newest := tx.next, tx.reserved, tx.newest
+	next, reserved, newest, searched := tx.next, tx.reserved, tx.newest, tx.searched
 	tx.after, tx.now, tx.changed = tx.after[:0], micros(tx.s.opts.Now()), 0
 	if _, err := tx.exec("BEGIN IMMEDIATE"); err != nil {
 		return -1, err
 	}
 	defer func() {
 		if err != nil {
-			tx.next, tx.reserved, tx.newest, tx.after = next, reserved, newest, tx.after[:0]
+			tx.next, tx.reserved, tx.newest, tx.searched, tx.after = next, reserved, newest, searched, tx.after[:0]
 			// SQLite may have rolled back by itself: then this one fails.
 			_, _ = tx.exec("ROLLBACK")
 		}
