@@ -49,8 +49,15 @@ type Verdict struct {
 // A Reply is what an agent does about an event, one after the other.
 type Reply struct {
 	Say    []string
+	Tell   []Note
 	Ask    *Question
 	Permit *Permit // the verdict comes as the same event once more
+}
+
+// A Note is for another agent.
+type Note struct {
+	To, Text string
+	Meta     map[string]string
 }
 
 // A Question is for a person. The answer comes as an event.
@@ -189,6 +196,11 @@ func (a *Agent) answer(ctx context.Context, session *mcp.ClientSession, e Event)
 			return err
 		}
 	}
+	for _, n := range r.Tell {
+		if _, err := a.call(ctx, session, "send_message", map[string]any{"target": n.To, "content": n.Text, "meta": n.Meta}); err != nil {
+			return err
+		}
+	}
 	if r.Ask != nil {
 		a.dawdle(ctx)
 		if err := a.ask(ctx, session, *r.Ask, e); err != nil {
@@ -230,7 +242,9 @@ var answered = regexp.MustCompile(`^Answer: (?:choice \d+, )?(.+)`)
 
 // say says text where e came from.
 func (a *Agent) say(ctx context.Context, session *mcp.ClientSession, e Event, text string) error {
-	tool, args := "send_message", map[string]any{"target": e.Meta["from"], "content": text}
+	tool, args := "send_message", map[string]any{
+		"target": e.Meta["from"], "content": text, "meta": map[string]string{"kind": "reply", "reply_to": e.Meta["id"]},
+	}
 	if chat := e.Meta["chat_id"]; chat != "" {
 		tool, args = "reply", map[string]any{"chat_id": chat, "reply_to": e.Meta["message_id"], "text": text}
 	}

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -12,15 +13,30 @@ var rollout = &Permit{
 	Input: `{"command":"kubectl -n production set image deploy/web web=web:214"}`,
 }
 
+// rolledOut is what deploy-bot lets the agent know that watches the logs.
+var rolledOut = Note{
+	To: "crush-signal", Text: "Build 214 is in production on 12 of 12 instances.",
+	Meta: map[string]string{"kind": "status", "topic": "rollout", "commit": "9f2c1e7"},
+}
+
+// informs reports whether e is another agent's, or a script's, that by its kind
+// wants no answer: two agents that answer each other's would never end.
+func informs(e Event) bool {
+	return e.Meta["from"] != "" && slices.Contains([]string{"info", "status", "ack", "reply"}, e.Meta["kind"])
+}
+
 // DeployBot asks whether to roll out, and does what it is told. The command
 // that it needs is run with a person's permission alone.
 func DeployBot(e Event) Reply {
 	switch {
 	case e.Verdict != nil && e.Verdict.Behavior == "allow":
-		return say("Rolling out build 214 to production …", "Done: 12 of 12 instances run build 214.")
+		return Reply{
+			Say:  []string{"Rolling out build 214 to production …", "Done: 12 of 12 instances run build 214."},
+			Tell: []Note{rolledOut},
+		}
 	case e.Verdict != nil:
 		return say("You denied the command, so I did not run it. Build 214 stays on staging.")
-	case e.Meta["edited"] != "", e.Meta["deleted"] != "", e.Meta["reaction_removed"] != "":
+	case informs(e), e.Meta["edited"] != "", e.Meta["deleted"] != "", e.Meta["reaction_removed"] != "":
 		return Reply{}
 	case e.Meta["route_status"] != "routed" && e.Meta["from"] == "":
 		return Reply{} // it is not for us alone
@@ -76,7 +92,7 @@ func LogWatcher(e Event) Reply {
 	switch {
 	case e.Meta["answer"] != "":
 		return say(fmt.Sprintf("I watch %s from now on. You will hear of its errors.", e.Meta["answer"]))
-	case e.Meta["edited"] != "", e.Meta["deleted"] != "", e.Meta["reaction"] != "", e.Meta["question"] != "":
+	case informs(e), e.Meta["edited"] != "", e.Meta["deleted"] != "", e.Meta["reaction"] != "", e.Meta["question"] != "":
 		return Reply{}
 	case e.Meta["route_status"] == "agent_offline":
 		return say(fmt.Sprintf("%s is not connected. You answered its “%s”; I'll pass it on.", e.Meta["routed_agent"], e.Meta["in_reply_to_text"]))
@@ -91,7 +107,7 @@ func LogWatcher(e Event) Reply {
 
 // Echo is the rule of an agent that somebody adds from another terminal.
 func Echo(e Event) Reply {
-	if e.Meta["edited"] != "" || e.Meta["deleted"] != "" || e.Meta["reaction"] != "" {
+	if informs(e) || e.Meta["edited"] != "" || e.Meta["deleted"] != "" || e.Meta["reaction"] != "" {
 		return Reply{}
 	}
 	return say("I got: " + e.Content)

@@ -18,11 +18,15 @@ func said(text, status string, more ...string) Event {
 func TestWhatSampleAgentsAnswer(t *testing.T) {
 	mayI := Reply{Permit: rollout}
 	rollOut := say("Rolling out build 214 to production …", "Done: 12 of 12 instances run build 214.")
+	rollOut.Tell = []Note{rolledOut}
 	denied := say("You denied the command, so I did not run it. Build 214 stays on staging.")
 	hold := say("All right. Build 214 stays on staging.")
 	whatCanIDo := say("I can roll out or hold. Answer yes or no, or react with 👍 or 👎.")
 	quiet := say("All quiet in the logs. Ask me about errors, or to watch one. What answers no agent in particular comes to me.")
 	errors := say("3 errors in the last hour, all of them timeouts of cache-2.")
+	wrote := func(text, kind string) Event {
+		return Event{Content: text, Meta: map[string]string{"from": "ci", "kind": kind}}
+	}
 	verdict := func(behavior string) Event {
 		return Event{Content: "yes", Verdict: &Verdict{"abcde", behavior}}
 	}
@@ -49,6 +53,8 @@ func TestWhatSampleAgentsAnswer(t *testing.T) {
 		{"and takes no word for another", DeployBot, said("nobody knows", "routed"), whatCanIDo},
 		{"it leaves alone what is not for it alone", DeployBot, said("yes", "unrouted"), Reply{}},
 		{"but not what another agent or a script writes to it", DeployBot, Event{Content: "yes", Meta: map[string]string{"from": "ci"}}, mayI},
+		{"a question of one too", DeployBot, wrote("yes", "question"), mayI},
+		{"it answers no answer", DeployBot, wrote("yes", "reply"), Reply{}},
 		{"an edit comes too late", DeployBot, said("no", "routed", "edited", "1"), Reply{}},
 		{"so does a deletion", DeployBot, said("", "routed", "deleted", "1"), Reply{}},
 		{"a reaction that is taken back is none", DeployBot, said("", "routed", "reaction", "👍", "reaction_removed", "true"), Reply{}},
@@ -63,9 +69,14 @@ func TestWhatSampleAgentsAnswer(t *testing.T) {
 			"it says whom an answer was meant for", LogWatcher, said("yes", "agent_offline", "routed_agent", "deploy-bot", "in_reply_to_text", "Roll out?"),
 			say("deploy-bot is not connected. You answered its “Roll out?”; I'll pass it on."),
 		},
+		{"it takes note of a rollout, and no more", LogWatcher, wrote(rolledOut.Text, "status"), Reply{}},
+		{"of what it is told too", LogWatcher, wrote("any errors?", "info"), Reply{}},
+		{"and of an acknowledgement", LogWatcher, wrote("ok", "ack"), Reply{}},
+		{"but an agent's request", LogWatcher, wrote("any errors?", "request"), errors},
 		{"it leaves reactions alone", LogWatcher, said("", "routed", "reaction", "🎉"), Reply{}},
 
 		{"one more agent says what it got", Echo, said("hello", "routed"), say("I got: hello")},
+		{"but not to who has only answered", Echo, wrote("I got: hello", "reply"), Reply{}},
 		{"and leaves the rest alone", Echo, said("", "routed", "deleted", "1"), Reply{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -96,8 +96,35 @@ func TestAQuotedAnswerReachesTheAgentThatAskedAndNoOther(t *testing.T) {
 	if done.Who != deployBot || !strings.Contains(done.Quoted, "yes") {
 		t.Errorf("the answer is of %s and quotes %q, want deploy-bot and yes", done.Who, done.Quoted)
 	}
-	if got := p.see().Agents[crushSignal].Received; len(got) > 0 {
-		t.Errorf("crush-signal received %+v, want nothing", got)
+	if n := p.see().Agents[crushSignal].count("yes"); n > 0 {
+		t.Errorf("crush-signal received the answer %d times, want never", n)
+	}
+}
+
+func TestAgentsLetEachOtherKnowAndAnswerNoMereStatus(t *testing.T) {
+	t.Parallel()
+	p := startDemo(t).open(t)
+	p.reply(p.untilSays(question), "yes")
+	p.choose(p.untilAsks(deployBot), "Allow")
+
+	const told = "Build 214 is in production on 12 of 12 instances."
+	e := p.untilReceived(crushSignal, told)
+	for key, want := range map[string]string{"from": deployBot, "kind": "status", "topic": "rollout", "platform": "", "route_status": ""} {
+		if got := e.meta(key); got != want {
+			t.Errorf("crush-signal was handed %s=%q, want %q: %s", key, got, want, e.Channel)
+		}
+	}
+	if !strings.HasPrefix(e.Head, "from deploy-botstatus") || !e.Salon {
+		t.Errorf("the card does not set it apart: %+v", e)
+	}
+	p.say("operator", "any errors?") // what crush-signal does about the status it does before this
+	p.untilSays("3 errors in the last hour, all of them timeouts of cache-2.")
+	v := p.see()
+	if got := v.Agents[deployBot].Received; len(got) != 1 {
+		t.Errorf("deploy-bot received %+v, want the answer of the operator alone", got)
+	}
+	if plain, _ := v.Agents[crushSignal].got("any errors?"); plain.Salon {
+		t.Error("a person's words are set apart too")
 	}
 }
 

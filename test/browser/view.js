@@ -28,6 +28,7 @@
     again: text(li, '.again'),
     content: text(li, '.channel b'),
     channel: text(li, '.channel'),
+    salon: li.classList.contains('salon'),
   });
   const agents = {};
   for (const card of document.querySelectorAll('.card')) {

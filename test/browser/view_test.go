@@ -110,6 +110,7 @@ type event struct {
 	Status, Head, Again string
 	Content             string
 	Channel             string // the whole <channel …> text
+	Salon               bool   // it is set apart as no person's
 }
 
 // got returns the first event with that content.

@@ -483,6 +483,7 @@ class Agent {
     const atEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 80;
     const fresh = !this.items.has(r.id);
     const li = this.items.get(r.id) ?? make('li', 'event');
+    li.classList.toggle('salon', Boolean(r.meta.from)); // of an agent, a script or a webhook: no person's
     li.replaceChildren(this.head(r), channel(r));
     $('.none', this.card).hidden = true;
     if (!fresh) return false;
@@ -501,16 +502,19 @@ class Agent {
     const status = r.meta.route_status;
     const chip = make('span', 'chip', status || (r.meta.from ? `from ${r.meta.from}` : 'event'));
     chip.dataset.status = status || '';
+    const kind = kinds.includes(r.meta.kind) ? make('span', 'chip', r.meta.kind) : '';
     const meant = r.meta.routed_agent && r.meta.routed_agent !== this.name ? `meant for ${r.meta.routed_agent}` : '';
-    return make('p', 'head', chip, meant ? make('span', '', meant) : '',
+    return make('p', 'head', chip, kind, meant ? make('span', '', meant) : '',
       r.repeats ? make('span', 'again', `seen again ×${r.repeats}`) : '',
       r.meta.ts ? make('time', 'soft', clock(Date.parse(r.meta.ts), '2-digit')) : '');
   }
 }
 
+const kinds = ['info', 'status', 'ack', 'request', 'question', 'reply']; // what agents call what they say to each other
+
 // channel writes an event as the agent's model reads it.
 function channel(r) {
-  const rank = (key) => (key.startsWith('route') ? 0 : key.startsWith('in_reply_to_') ? 1 : 2);
+  const rank = (key) => (/^(route.*|from|kind|reply_to)$/.test(key) ? 0 : key.startsWith('in_reply_to_') ? 1 : 2);
   const keys = Object.keys(r.meta).sort((a, b) => rank(a) - rank(b));
   const attributes = keys.map((key) => make('span', rank(key) < 2 ? 'told' : '', ` ${key}="${r.meta[key].replaceAll('"', '&quot;')}"`));
   return make('code', 'channel', '<channel', ...attributes, '>', make('b', '', r.content), '</channel>');
@@ -600,7 +604,7 @@ const hub = {
     if (list) showAgents(list);
     if (asked) chats[asked.chat].put(asked);
     if (bubble && chats[bubble.chat].put(bubble) && !bubble.mine) announce(`${bubble.agent || 'Aldis'}: ${bubble.text}`);
-    if (received && agent(received.agent).put(received)) announce(`${received.agent} received a message, ${received.meta.route_status ?? ''}`);
+    if (received && agent(received.agent).put(received)) announce(`${received.agent} received a message, ${received.meta.route_status ?? (received.meta.from ? `from ${received.meta.from}` : '')}`);
   },
 };
 
