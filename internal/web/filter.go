@@ -85,15 +85,16 @@ func (q query) parseTime(name, s string) (t time.Time, err error) {
 	if s == "" {
 		return t, nil
 	}
-	if t, err = time.Parse(time.RFC3339, strings.Replace(s, " ", "+", 1)); err == nil {
-		return t.UTC(), nil
+	if t, err = time.Parse(time.RFC3339, strings.Replace(s, " ", "+", 1)); err != nil {
+		t, err = time.ParseInLocation("2006-01-02T15:04:05", s, q.zone)
 	}
-	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05"} {
-		if t, err = time.ParseInLocation(layout, s, q.zone); err == nil {
-			return t.UTC(), nil
-		}
+	if err != nil {
+		t, err = time.ParseInLocation("2006-01-02T15:04", s, q.zone)
 	}
-	return t, hub.Errorf(hub.Invalid, "%s: give a time like 2006-01-02T15:04 or 2006-01-02T15:04:05Z", name)
+	if t = t.UTC(); err != nil || t.Year() > 9999 { // an offset can do that
+		return t, hub.Errorf(hub.Invalid, "%s: give a time like 2006-01-02T15:04 or 2006-01-02T15:04:05Z", name)
+	}
+	return t, nil
 }
 
 // parsePlace reads which page it is, in one of three ways.
@@ -177,7 +178,7 @@ func (q query) values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
 		"source": q.Source, "target": q.Target, "participant_a": q.ParticipantA, "participant_b": q.ParticipantB,
-		"since": q.ISO(q.Since), "until": q.ISO(q.Until), "q": q.Text, "via": string(q.Via),
+		"since": show(q.Since, q.Since.Format(time.RFC3339Nano)), "until": show(q.Until, q.Until.Format(time.RFC3339Nano)), "q": q.Text, "via": string(q.Via),
 	} {
 		if value != "" {
 			v.Set(name, value)
