@@ -20,7 +20,7 @@ func (h *hubProcess) handler(tokens auth.Tokens) http.Handler {
 	agents.Calls, agents.Limit = h.store, func(key string) bool { _, ok := limit.Allow(key); return ok }
 	intake := hook.Intake{Receiver: h.relay, Once: h.store.Once, NewID: newID, Allow: limit.Allow}
 	notify := &hook.Notify{Intake: intake, Mail: h.store}
-	hooks := &hook.Hooks{Intake: intake, Tokens: tokens, Find: h.findHook, Now: time.Now}
+	h.hooks = &hook.Hooks{Intake: intake, Tokens: tokens, Find: h.findHook, Now: time.Now}
 
 	mux := http.NewServeMux()
 	serve := func(pattern string, f httpd.Handler, kinds ...auth.Kind) {
@@ -29,9 +29,9 @@ func (h *hubProcess) handler(tokens auth.Tokens) http.Handler {
 	serve("/mcp", agents.ServeHTTP, auth.Shared, auth.Agent)
 	serve("POST /notify", notify.Post, auth.Shared, auth.Agent)
 	serve("GET /notify/{id}", notify.Get, auth.Shared, auth.Agent, auth.Admin)
-	mux.Handle("/hooks/{name}", httpd.Handle(h.log, hooks.ServeHTTP))
-	mux.Handle("/hooks/{name}/{rest...}", httpd.Handle(h.log, hooks.ServeHTTP))
-	for _, r := range h.adminRoutes(hookAPI{hooks, h.store}) {
+	mux.Handle("/hooks/{name}", httpd.Handle(h.log, h.hooks.ServeHTTP))
+	mux.Handle("/hooks/{name}/{rest...}", httpd.Handle(h.log, h.hooks.ServeHTTP))
+	for _, r := range h.adminRoutes(hookAPI{h.hooks, h.store}) {
 		serve(r.pattern, r.handle, auth.Admin)
 	}
 	// What is the admin's is closed to others, whether or not there is anything.
@@ -63,6 +63,7 @@ type adminRoute struct {
 func (h *hubProcess) adminRoutes(hooks hookAPI) []adminRoute {
 	access := accessAPI{h.access, h.relay}
 	return []adminRoute{
+		{"GET /metrics", h.scrape},
 		{"GET /api/status", h.status},
 		{"GET /api/access", access.list},
 		{"POST /api/access/{order}", access.order},

@@ -13,9 +13,12 @@ import (
 	"aldis/internal/auth"
 	"aldis/internal/config"
 	"aldis/internal/gate"
+	"aldis/internal/hook"
 	"aldis/internal/httpd"
 	"aldis/internal/hub"
+	"aldis/internal/journal"
 	"aldis/internal/mcp"
+	"aldis/internal/metric"
 	"aldis/internal/phone"
 	"aldis/internal/relay"
 	"aldis/internal/route"
@@ -59,6 +62,11 @@ type hubProcess struct {
 	phone    *phone.Phone // nil: this is no demo
 	server   *httpd.Server
 	ended    <-chan struct{} // closed when the hub is to stop
+	hooks    *hook.Hooks
+
+	metrics *metric.Set
+	journal *journal.Journal // nil: there is no log of messages
+	watch   hub.Watchers     // both
 }
 
 // openHub takes the state folder and the address, and readies all parts.
@@ -81,7 +89,10 @@ func openHub(ctx context.Context, c config.Serve, log *slog.Logger, join func(*h
 	if h.logins, err = auth.OpenLogins(h.dir, admin, time.Now); err != nil {
 		return h, err
 	}
-	options := store.Options{Path: c.DB, Keep: store.Keep(c.Record), Log: log}
+	if err := h.observe(); err != nil {
+		return h, err
+	}
+	options := store.Options{Path: c.DB, Keep: store.Keep(c.Record), Watch: h.watch, Log: log}
 	if options.Keep == store.KeepOff {
 		options.Path = ""
 	}
@@ -107,6 +118,7 @@ func (h *hubProcess) wire() error {
 		HoldReplies: c.Offline == "hold", PairRate: c.PairRate,
 	}
 	connect(h.relay, h.table, h.store, c.Signal, h.log)
+	h.relay.Watch, h.table.Watch = h.watch, h.watch
 	if c.RoutesFile != "" {
 		l, routes, err := openRouteLog(c.RoutesFile, h.relay.Routes)
 		if err != nil {
@@ -210,6 +222,7 @@ func (h *hubProcess) run(ctx context.Context) error {
 	var later errgroup.Group
 	later.Go(func() error { return h.relay.Run(rest) })
 	later.Go(func() error { return h.access.run(rest) })
+	later.Go(func() error { return h.rotate(rest) })
 
 	edges, edgesCtx := errgroup.WithContext(ctx)
 	edges.Go(func() error { return h.table.Run(edgesCtx) })
@@ -235,6 +248,9 @@ func (h *hubProcess) close() error {
 	}
 	if h.store != nil {
 		errs = append(errs, h.store.Close())
+	}
+	if h.journal != nil {
+		errs = append(errs, h.journal.Close())
 	}
 	if h.dir != nil {
 		errs = append(errs, h.dir.Close())

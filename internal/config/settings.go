@@ -64,6 +64,7 @@ type Serve struct {
 	PairRate        int         `vars:"ALDIS_PAIR_RATE" default:"60" help:"Messages that two agents may send each other in 5 minutes before the rest waits to be looked at; 0 is no limit."`
 	RateLimit       int         `vars:"ALDIS_RATE_LIMIT" default:"600" help:"Requests a minute of one agent with one token; 0 is no limit."`
 	DB              string      `name:"db" vars:"ALDIS_DB,AGENT_SALON_DB" placeholder:"PATH" help:"The record. Default: aldis.db in the state folder."`
+	JSONLLog        string      `name:"jsonl-log" vars:"ALDIS_JSONL_LOG,AGENT_SALON_JSONL_LOG" placeholder:"PATH" help:"Append each message, with its text, and what becomes of it to this file, a line of JSON each; opened anew on SIGHUP."`
 
 	Channel   bool   `vars:"ALDIS_CHANNEL,SIGNAL_MCP_CHANNEL" default:"true" hidden:"" help:"Accepted; serve always pushes."`
 	Transport string `vars:"ALDIS_TRANSPORT,SIGNAL_MCP_TRANSPORT" default:"http" hidden:"" help:"Accepted; serve always speaks http."`
