@@ -41,7 +41,7 @@ func TestReadEvents(t *testing.T) {
 func FuzzReadEvents(f *testing.F) {
 	f.Add("retry: 2000\nid: 7\nevent: message\ndata: {}\n\n:\n\n")
 	f.Fuzz(func(t *testing.T, stream string) {
-		once := collect(stream)
+		once := collect(strings.ReplaceAll(stream, "\r", ""))
 		var b strings.Builder
 		for _, e := range once {
 			fmt.Fprintf(&b, "retry: %d\nid: %d\ndata: %s\n\n", e.retry.Milliseconds(), e.id, strings.ReplaceAll(e.data, "\n", "\ndata: "))

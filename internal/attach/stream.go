@@ -21,6 +21,7 @@ var errEnded = errors.New("the hub ended the stream")
 
 // readEvents takes events (WHATWG HTML, section 9.2) out of a stream until it
 // ends or take fails, and returns why. What has not come whole does not count.
+// A carriage return ends no line of its own: no hub writes one.
 func readEvents(stream io.Reader, take func(event) error) error {
 	lines := bufio.NewScanner(stream)
 	lines.Buffer(nil, lineBytes)
