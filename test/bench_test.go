@@ -67,18 +67,7 @@ func replyLine(b *testing.B, sent string) func(i int) string {
 // openStream opens an agent's stream on a connection of its own, and returns
 // what waits for the next event.
 func openStream(b *testing.B, a *agent) (next func(*testing.B)) {
-	host := strings.TrimPrefix(a.hub.url, "http://")
-	conn, err := net.Dial("tcp", host)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { conn.Close() })
-	fmt.Fprintf(conn, "GET /mcp HTTP/1.1\r\nHost: %s\r\n", host)
-	for k, v := range a.header() {
-		fmt.Fprintf(conn, "%s: %s\r\n", k, v)
-	}
-	fmt.Fprint(conn, "\r\n")
-	in := bufio.NewReader(conn)
+	in := bufio.NewReader(dialStream(b, a))
 	next = func(b *testing.B) {
 		for {
 			line, err := in.ReadSlice('\n')
@@ -90,8 +79,25 @@ func openStream(b *testing.B, a *agent) (next func(*testing.B)) {
 			}
 		}
 	}
-	a.hub.awaitPresence("deploy-bot", true)
+	a.hub.awaitPresence(a.name(), true)
 	return next
+}
+
+// dialStream opens an agent's stream on a connection of its own, which ends
+// with the benchmark.
+func dialStream(b *testing.B, a *agent) net.Conn {
+	host := strings.TrimPrefix(a.hub.url, "http://")
+	conn, err := net.Dial("tcp", host)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { conn.Close() })
+	fmt.Fprintf(conn, "GET /mcp HTTP/1.1\r\nHost: %s\r\n", host)
+	for k, v := range a.header() {
+		fmt.Fprintf(conn, "%s: %s\r\n", k, v)
+	}
+	fmt.Fprint(conn, "\r\n")
+	return conn
 }
 
 // startHop starts another process that forwards bytes, and returns what sends
