@@ -13,8 +13,9 @@ import (
 const expireStep = 200
 
 // Expire implements [hub.Record]. It also lets go of sessions that were
-// unused for 7 days, of keys after 24 h, and, where the record is in memory, of
-// messages that are older than an inbox keeps them. Prompts stay: who allowed
+// unused for 7 days, of keys after 24 h, of what is older, or more, than is to be
+// kept, and, where the record is in memory, of messages that are older than an
+// inbox keeps them. Prompts stay for as long as what is kept by age: who allowed
 // what is worth knowing later.
 func (s *Store) Expire(ctx context.Context, held, inbox time.Time) (ended int, err error) {
 	if ended, err = s.expireHeld(ctx, micros(held)); err != nil {
@@ -37,7 +38,10 @@ func (s *Store) Expire(ctx context.Context, held, inbox time.Time) (ended int, e
 	if err := s.cut(ctx); err != nil {
 		return ended, err
 	}
-	return ended, s.forget(ctx, micros(inbox))
+	if err := s.forget(ctx, micros(inbox)); err != nil {
+		return ended, err
+	}
+	return ended, s.retain(ctx)
 }
 
 // expireHeld ends what was held, or waited for a decision, since before a time.

@@ -4,13 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,9 +17,6 @@ import (
 
 	"aldis/internal/hub"
 )
-
-// applicationID marks a database as ours: "Alds".
-const applicationID = 0x416c6473
 
 // maxReaders is how many connections read. Many more starve the writer.
 const maxReaders = 8
@@ -37,6 +31,9 @@ func (s *Store) open(ctx context.Context) (err error) {
 	}
 	if err := s.migrate(ctx); err != nil {
 		return fmt.Errorf("migrate the record %s: %w", s.opts.Path, err)
+	}
+	if err := s.makeShrinkable(ctx); err != nil {
+		return err
 	}
 	if s.opts.Path != "" {
 		if s.readers, err = sql.Open("sqlite", dsn(s.opts.Path, "query_only(1)")); err != nil {
@@ -63,13 +60,16 @@ func (s *Store) connect(ctx context.Context) (err error) {
 		if s.opts.Path, err = filepath.Abs(s.opts.Path); err != nil {
 			return fmt.Errorf("find the record: %w", err)
 		}
-		fresh, err := claim(s.opts.Path)
+		mark, empty, err := claim(ctx, s.opts.Path)
 		if err != nil {
 			return err
 		}
 		pragmas := []string{"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"}
-		if fresh { // the id first: write-ahead logging would keep it out of the file itself for a while
+		if mark { // the id first: write-ahead logging would keep it out of the file itself for a while
 			pragmas = slices.Insert(pragmas, 0, fmt.Sprintf("application_id(%d)", applicationID))
+		}
+		if empty { // before there is a page
+			pragmas = slices.Insert(pragmas, 0, fmt.Sprintf("auto_vacuum(%d)", incremental))
 		}
 		name = dsn(s.opts.Path, pragmas...)
 	}
@@ -92,29 +92,6 @@ func dsn(path string, pragmas ...string) string {
 	query := url.Values{"_pragma": append([]string{"busy_timeout(5000)"}, pragmas...)} // milliseconds
 	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}
 	return u.String()
-}
-
-// claim makes sure that the file at path is ours, or makes an empty one, and
-// that nobody else can read it. It looks at the header alone, so that a foreign
-// database stays as it is. It reports whether the file is empty.
-func claim(path string) (fresh bool, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return false, hub.Errorf(hub.Unavailable, "open the record: %w", err)
-	}
-	defer f.Close()
-	// https://www.sqlite.org/fileformat.html#the_database_header
-	var header [100]byte
-	_, err = io.ReadFull(f, header[:])
-	fresh = errors.Is(err, io.EOF)
-	ours := err == nil && string(header[:16]) == "SQLite format 3\x00" && binary.BigEndian.Uint32(header[68:]) == applicationID
-	if !fresh && !ours {
-		return false, hub.Errorf(hub.Invalid, "%s is not a record of this program: name another file", path)
-	}
-	if err := f.Chmod(0o600); err != nil {
-		return false, hub.Errorf(hub.Unavailable, "make the record private: %w", err)
-	}
-	return fresh, nil
 }
 
 // migrate brings the schema up to date.

@@ -46,6 +46,7 @@ func TestOpenRefuses(t *testing.T) {
 			must(t, os.WriteFile(path, []byte(strings.Repeat("mail ", 100)), 0o600))
 		}, "not a record"},
 		{"a short file", func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte("x"), 0o600)) }, "not a record"},
+		{"a database of agent-salon", makeSalon, "aldis import salon "},
 		{"a newer version", func(t *testing.T, path string) {
 			must(t, open(t, Options{Path: path}).Close())
 			runSQL(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)")
@@ -78,6 +79,35 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	_, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "no", "a.db")})
 	expectKind(t, "no such folder", err, hub.Unavailable)
+}
+
+// A record that does not say so is ours by its tables, and says so from then on.
+func TestOpenMarksARecordThatIsOurs(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		make func(t *testing.T, path string)
+	}{
+		{"one of an earlier program", func(t *testing.T, path string) {
+			makeVersion(t, path, "00001_record.sql", "00002_channel.sql")
+			runSQL(t, path, "PRAGMA application_id = 0")
+		}},
+		{"a database with nothing in it", func(t *testing.T, path string) {
+			runSQL(t, path, "CREATE TABLE x (y)", "DROP TABLE x")
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.db")
+			tt.make(t, path)
+			s := open(t, Options{Path: path})
+			add(t, s, person(1), to("a"))
+			must(t, s.Close())
+			text, err := os.ReadFile(path)
+			must(t, err)
+			if !bytes.Contains(text[:100], []byte("Alds")) {
+				t.Error("it does not say that it is ours")
+			}
+		})
+	}
 }
 
 // A record is made where there is none, for its owner's eyes only, whatever

@@ -34,14 +34,22 @@ const (
 
 // Options are the settings of a record. The zero value keeps it in memory.
 type Options struct {
-	Path string           // of the database; empty: in memory, gone with the process
-	Keep Keep             // empty: KeepPreview
+	Path string // of the database; empty: in memory, gone with the process
+	Keep Keep   // empty: KeepPreview
+
+	// Messages that nothing is to be done about are deleted when they are so
+	// old, or, the oldest first, when the record has so many bytes. 0: never.
+	Retain      time.Duration
+	RetainBytes int64
+
 	Now  func() time.Time // nil: time.Now
 	Rand io.Reader        // where tokens come from; nil: crypto/rand
 	Log  *slog.Logger     // of migrations; nil: none
 
 	Watch hub.Watchers // hear Settled, after the commit
 }
+
+func (o Options) retains() bool { return o.Retain > 0 || o.RetainBytes > 0 }
 
 // A Store is the record. It implements hub.Record, hub.Mail, hub.Log and
 // hub.SessionStore. Its methods may be called from several goroutines; a

@@ -117,7 +117,7 @@ type txn struct {
 // run is the writer. It ends when the store is closed and nothing waits.
 func (tx *txn) run() {
 	defer close(tx.s.done)
-	defer tx.conn.Close()
+	defer tx.close()
 	var batch []op
 	var index <-chan time.Time
 	for {
@@ -138,6 +138,15 @@ func (tx *txn) run() {
 			return
 		}
 	}
+}
+
+// close gives the connection back, with nothing prepared on it: SQLite would not
+// let go of the file, nor put the log of what was written into it.
+func (tx *txn) close() {
+	for _, st := range tx.stmts {
+		_ = st.Close()
+	}
+	_ = tx.conn.Close()
 }
 
 // gather adds what is waiting to batch.
