@@ -65,6 +65,34 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestFullDiskForTheMessageLog fills the disk of the log of messages alone: what
+// it can't take is counted, and nothing else suffers.
+func TestFullDiskForTheMessageLog(t *testing.T) {
+	t.Parallel()
+	disk := smallDisk(t)
+	path := filepath.Join(disk, "messages.jsonl")
+	h := startHub(t, "--jsonl-log", path)
+	a := h.connect("deploy-bot")
+	empty := fill(t, disk)
+	for range 50 { // more than the last page of the file takes
+		h.notify("cron", "deploy-bot", strings.Repeat("x", 1000))
+	}
+	a.await(50)
+	h.awaitReady()
+	if strings.Contains(h.metrics(), "\naldis_jsonl_dropped_total 0\n") {
+		t.Error("no line counts as lost")
+	}
+	empty()
+	id := h.notify("cron", "deploy-bot", "room again")
+	eventually(t, "the log goes on", func() bool {
+		b, err := os.ReadFile(path)
+		return err == nil && strings.Contains(string(b), id)
+	})
+	if code := h.stop(); code != 0 {
+		t.Errorf("the hub ends with %d", code)
+	}
+}
+
 // notices counts what the operator was told of the record.
 func notices(d *hubtest.Daemon) (n int) {
 	for _, r := range d.Requests("send") {
