@@ -92,11 +92,14 @@ func openHub(ctx context.Context, c config.Serve, log *slog.Logger, join func(*h
 	if err := h.observe(); err != nil {
 		return h, err
 	}
-	options := store.Options{Path: c.DB, Keep: store.Keep(c.Record), Watch: h.watch, Log: log}
+	options := store.Options{
+		Path: c.DB, Keep: store.Keep(c.Record), Retain: time.Duration(c.Retain), RetainBytes: int64(c.RetainBytes),
+		Watch: h.watch, Log: log,
+	}
 	if options.Keep == store.KeepOff {
 		options.Path = ""
 	}
-	if h.store, err = store.Open(ctx, options); err != nil {
+	if h.store, err = openRecord(ctx, options); err != nil {
 		return h, err
 	}
 	if err := errors.Join(h.wire(), join(h)); err != nil {
@@ -106,6 +109,15 @@ func openHub(ctx context.Context, c config.Serve, log *slog.Logger, join func(*h
 	tokens := auth.Tokens{Shared: c.Tokens(), Admin: admin, Agents: h.store.TokenAgent, AllowUnauthenticated: c.AllowUnauthenticated}
 	h.server = &httpd.Server{Addr: c.Address(), Hosts: c.Hosts(), Handler: h.handler(tokens), Log: log}
 	return h, h.server.Listen(ctx)
+}
+
+// openRecord opens the record. A file that is none is a wrong setting.
+func openRecord(ctx context.Context, options store.Options) (*store.Store, error) {
+	s, err := store.Open(ctx, options)
+	if hub.KindOf(err) == hub.Invalid {
+		err = usageError{err}
+	}
+	return s, err
 }
 
 // wire makes the sessions and the relay.

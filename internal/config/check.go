@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -19,11 +20,21 @@ func (s *Serve) AfterApply(l *Loader) error {
 	if err := s.Common.complete(l); err != nil {
 		return err
 	}
-	if s.DB == "" {
-		s.DB = filepath.Join(s.StateDir, "aldis.db")
-	}
+	s.DB = s.record(s.DB)
 	s.Signal.complete(l)
 	return errors.Join(s.checkMode(), s.checkTokens(), s.Signal.check(), s.checkNumbers(), s.checkAgents())
+}
+
+// AfterApply completes the settings. Kong calls it.
+func (i *Import) AfterApply(l *Loader) error {
+	err := i.Common.complete(l)
+	i.DB = i.record(i.DB)
+	return err
+}
+
+// record is where the record lies.
+func (c *Common) record(path string) string {
+	return cmp.Or(path, filepath.Join(c.StateDir, "aldis.db"))
 }
 
 func (s *Serve) checkMode() error {

@@ -103,6 +103,8 @@ func TestSettingsOfEveryKindFromTheEnvironment(t *testing.T) {
 		"AGENT_SALON_ALIASES":            "notes:laptop-a,drafts=home-mac",
 		"SIGNAL_MCP_ROUTE_TTL":           "3600",
 		"ALDIS_HOLD":                     "90m",
+		"ALDIS_RETAIN":                   "90d",
+		"ALDIS_RETAIN_BYTES":             "2G",
 		"ALDIS_LOG_LEVEL":                "debug",
 		"ALDIS_ATTACHMENT_ROOTS":         "/a,/b",
 		"SIGNAL_MCP_CHANNEL":             "true",
@@ -131,7 +133,7 @@ func TestSettingsOfEveryKindFromTheEnvironment(t *testing.T) {
 			AttachmentRoot: []string{"/a", "/b"},
 		},
 		RouteTTL: Duration(time.Hour), RouteMaxEntries: 5,
-		LabelMessages: "auto", Record: "preview", Hold: Duration(90 * time.Minute), Offline: "fallback", PairRate: 60, RateLimit: 600,
+		LabelMessages: "auto", Record: "preview", Retain: Age(90 * 24 * time.Hour), RetainBytes: 2 << 30, Hold: Duration(90 * time.Minute), Offline: "fallback", PairRate: 60, RateLimit: 600,
 		Alias:   []Alias{{"notes", "laptop-a"}, {"drafts", "home-mac"}},
 		DB:      filepath.FromSlash("/state/aldis.db"),
 		Channel: true, Transport: "http",
@@ -409,14 +411,48 @@ func FuzzEnvFile(f *testing.F) {
 	})
 }
 
+func TestSizesAndAges(t *testing.T) {
+	const day = Age(24 * time.Hour)
+	for in, want := range map[string]Age{"90d": 90 * day, "36h": day * 3 / 2, "86400": day, "0": 0, "0d": 0} {
+		var a Age
+		if err := a.UnmarshalText([]byte(in)); err != nil || a != want {
+			t.Errorf("age %q is %v (%v), want %v", in, time.Duration(a), err, time.Duration(want))
+		}
+	}
+	for in, want := range map[string]Size{"0": 0, "1000": 1000, "500M": 500 << 20, "2g": 2 << 30, "2GiB": 2 << 30, "1kb": 1024, "1T": 1 << 40} {
+		var z Size
+		if err := z.UnmarshalText([]byte(in)); err != nil || z != want {
+			t.Errorf("size %q is %d (%v), want %d", in, z, err, want)
+		}
+	}
+	for _, in := range []string{"", "d", "-1d", "1.5d", "99999999d", "-1", "x"} {
+		if new(Age).UnmarshalText([]byte(in)) == nil {
+			t.Errorf("age %q is accepted", in)
+		}
+	}
+	for _, in := range []string{"", "G", "-1", "1.5G", "2X", "9999999999999T", "1MK"} {
+		if new(Size).UnmarshalText([]byte(in)) == nil {
+			t.Errorf("size %q is accepted", in)
+		}
+	}
+}
+
 func FuzzSettingTypes(f *testing.F) {
-	for _, s := range []string{"604800", "168h", "unix:/x", "[::1]:7583", "group:YWJjZA==", "+15551234567", "a=b", "*", "h:1"} {
+	for _, s := range []string{"604800", "168h", "90d", "2G", "unix:/x", "[::1]:7583", "group:YWJjZA==", "+15551234567", "a=b", "*", "h:1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		var d Duration
 		if d.UnmarshalText([]byte(s)) == nil && d <= 0 {
 			t.Errorf("duration %q is %d", s, d)
+		}
+		var age Age
+		if age.UnmarshalText([]byte(s)) == nil && age < 0 {
+			t.Errorf("age %q is %d", s, age)
+		}
+		var size Size
+		if size.UnmarshalText([]byte(s)) == nil && size < 0 {
+			t.Errorf("size %q is %d", s, size)
 		}
 		var a Alias
 		if a.UnmarshalText([]byte(s)) == nil && (a.Name == "" || a.Agent == "") {

@@ -59,6 +59,8 @@ type Serve struct {
 	LabelMessages   string      `vars:"ALDIS_LABEL_MESSAGES" enum:"auto,always,never" default:"auto" help:"Start what an agent sends with its name: auto (once there are several), always or never."`
 	Alias           []Alias     `vars:"ALDIS_ALIASES,AGENT_SALON_ALIASES" placeholder:"NAME=AGENT" help:"Another name for an agent as a target; repeat for more."`
 	Record          string      `vars:"ALDIS_RECORD" enum:"preview,full,off" default:"preview" help:"What is kept of a message that has left every inbox: preview, full, or off (nothing on disk at all)."`
+	Retain          Age         `vars:"ALDIS_RETAIN" placeholder:"AGE" help:"Delete messages from the record that are older than this, like 90d. Default: none."`
+	RetainBytes     Size        `vars:"ALDIS_RETAIN_BYTES" placeholder:"SIZE" help:"Delete the oldest messages when the record has more bytes than this, like 2G. Default: none."`
 	Hold            Duration    `vars:"ALDIS_HOLD" default:"24h" help:"How long an absent agent's mail waits: seconds, or like 24h."`
 	Offline         string      `vars:"ALDIS_OFFLINE" enum:"fallback,hold" default:"fallback" help:"What becomes of a reply to an agent that is not there: fallback (others get it) or hold (it waits for that agent, for --hold)."`
 	PairRate        int         `vars:"ALDIS_PAIR_RATE" default:"60" help:"Messages that two agents may send each other in 5 minutes before the rest waits to be looked at; 0 is no limit."`
@@ -68,6 +70,14 @@ type Serve struct {
 
 	Channel   bool   `vars:"ALDIS_CHANNEL,SIGNAL_MCP_CHANNEL" default:"true" hidden:"" help:"Accepted; serve always pushes."`
 	Transport string `vars:"ALDIS_TRANSPORT,SIGNAL_MCP_TRANSPORT" default:"http" hidden:"" help:"Accepted; serve always speaks http."`
+}
+
+// Import are the settings of what takes over another program's messages, aldis
+// import. DB has no variable of another program: that is the file to read.
+type Import struct {
+	Common
+
+	DB string `name:"db" vars:"ALDIS_DB" placeholder:"PATH" help:"The record. Default: aldis.db in the state folder."`
 }
 
 // Channel are the settings of a channel for one agent, aldis channel.

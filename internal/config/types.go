@@ -51,6 +51,48 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// An Age is how old something may get; 0: any age. It is written as a [Duration]
+// is, or in days.
+type Age time.Duration
+
+// UnmarshalText reads "90d" or what a Duration may be, or "0".
+func (a *Age) UnmarshalText(text []byte) error {
+	s := string(text)
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return fmt.Errorf("want days like 90d, or hours like 36h; got %q", s)
+		}
+		*a = Age(time.Duration(n) * 24 * time.Hour)
+		return nil
+	}
+	if s == "0" {
+		*a = 0
+		return nil
+	}
+	return (*Duration)(a).UnmarshalText(text)
+}
+
+// A Size is a number of bytes; 0: any number.
+type Size int64
+
+// UnmarshalText reads a whole number of bytes, or of units of 1,024 bytes (K),
+// as many of these (M), and so on (G, T).
+func (z *Size) UnmarshalText(text []byte) error {
+	s := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(string(text)), "B"), "I")
+	unit := int64(1)
+	if i := strings.IndexAny(s, "KMGT"); i >= 0 && i == len(s)-1 {
+		unit <<= 10 * (1 + strings.IndexByte("KMGT", s[i]))
+		s = s[:i]
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/unit {
+		return fmt.Errorf("want a number of bytes like 500M or 2G, got %q", text)
+	}
+	*z = Size(n * unit)
+	return nil
+}
+
 // A Port is a TCP port; 0 lets the system choose one.
 type Port uint16
 
