@@ -95,7 +95,8 @@ func (l *linter) start(e xml.StartElement) {
 	if name == "label" {
 		l.labels = append(l.labels, attr["for"])
 	}
-	if (name == "input" || name == "select") && attr["type"] != "hidden" {
+	_, hidden := attr["hidden"]
+	if (name == "input" || name == "select") && attr["type"] != "hidden" && !hidden {
 		l.fields = append(l.fields, attr["id"])
 	}
 	if name == "script" && attr["src"] == "" {

@@ -112,7 +112,7 @@ func (p *Pages) handle(h httpd.Handler) http.Handler {
 			httpd.WriteError(w, status, msg)
 			return
 		}
-		_ = render(w, status, "error", errorPage{frame{Title: http.StatusText(status)}, msg}) // fails if the browser has gone
+		_ = render(w, status, "error", errorPage{frame{Title: http.StatusText(status), In: p.Logins.In(r)}, msg}) // fails if the browser has gone
 	}, h)
 }
 

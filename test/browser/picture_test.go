@@ -92,3 +92,29 @@ func writePicture(t *testing.T, name string, width, height int) string {
 	}
 	return path
 }
+
+// TestPicturesOfTheRecord takes the one of docs/admin.md.
+func TestPicturesOfTheRecord(t *testing.T) {
+	t.Parallel()
+	if !*update {
+		t.Skip("the pictures in docs/img are taken with -update")
+	}
+	d := startHub(t)
+	d.join(deployBot)
+	d.join(crushSignal)
+	d.notify("ci", deployBot, "Build 214 is green on main: 412 tests, 3 min 20 s")
+	d.notify("nightly-backup", crushSignal, "Backup of db-1 done: 18.2 GB in 6 min")
+	d.notify("ci", "laptop-b", "Build 215 failed on main: TestLogin times out")
+	d.notify("on-call", "", "Maintenance of cache-2 starts at 14:00. Nobody deploys until it is over, please.")
+	d.notify("cron", deployBot, "Certificates of hub.example end in 12 days")
+	p := d.newPage(t)
+	do(p, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: "en-GB"})
+	p.scheme("light")
+	p.visit(d.url + "/admin")
+	p.logIn(adminToken)
+	p.untilShows("#list .what", "Certificates")
+	p.demo.eventually("everything is handed over", func() bool {
+		return eval[bool](p, `document.querySelectorAll('[data-state=queued], [data-state=written]').length === 0`)
+	})
+	p.take("admin.png", 1280, 800)
+}
