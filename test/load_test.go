@@ -11,26 +11,24 @@ import (
 	"time"
 )
 
-var notifies = flag.Int("notifies", 0, "messages that TestFloodAndKills has accepted; 0: 100,000, or 3,000 with -short or -race")
+var notifies = flag.Int("notifies", 0, "messages that TestFloodAndKills has accepted; 0: 100,000, or 2,000 with -short or -race")
 
-// So many posts are in flight, to so many agents, with so many kills on the way.
+// So many posts are in flight, to so many agents.
 const (
 	flooders = 64
 	flooded  = 50
-	kills    = 10
 )
 
 // TestFloodAndKills posts at full speed to 50 agents while the hub is killed ten
 // times and started again at once. What was accepted has a row, which says that
 // it was handed over, or why not; and no session is sent a row twice.
 func TestFloodAndKills(t *testing.T) { // not beside others, whose patience it would try
-	n := *notifies
-	switch {
-	case n > 0:
-	case testing.Short() || len(raceFlags) > 0:
-		n = 3000
-	default:
-		n = 100_000
+	n, kills := 100_000, 10
+	if testing.Short() || len(raceFlags) > 0 {
+		n, kills = 2000, 3
+	}
+	if *notifies > 0 {
+		n = *notifies
 	}
 	h := startHub(t, "--rate-limit", "0")
 	agents := make([]*agent, flooded)
