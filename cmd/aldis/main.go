@@ -36,6 +36,7 @@ type cli struct {
 	Hook    hookCmd    `cmd:"" help:"Manage webhooks: what services call to write to an agent."`
 	Token   tokenCmd   `cmd:"" help:"Manage tokens that stand for one agent each."`
 	Access  accessCmd  `cmd:"" help:"Say who may write to the agents."`
+	Import  importCmd  `cmd:"" help:"Take over another program's messages."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	DemoAgent demoAgentCmd `cmd:"" help:"Be one more sample agent of a demo, or of any hub."`

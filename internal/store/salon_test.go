@@ -1,6 +1,15 @@
 package store
 
-import "testing"
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"aldis/internal/hub"
+)
 
 // salonTable is the schema of seed agent-salon.md.
 const salonTable = `CREATE TABLE messages (id TEXT PRIMARY KEY, ts TEXT NOT NULL, via TEXT NOT NULL, source TEXT NOT NULL, target TEXT,
@@ -8,3 +17,113 @@ const salonTable = `CREATE TABLE messages (id TEXT PRIMARY KEY, ts TEXT NOT NULL
 
 // makeSalon makes an empty database of the seed's program.
 func makeSalon(t *testing.T, path string) { runSQL(t, path, salonTable) }
+
+func TestImportSalon(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "agent-salon.db")
+	makeSalon(t, file)
+	runSQL(t, file,
+		`INSERT INTO messages VALUES ('019d1', '2026-02-01T10:00:00.123456+00:00', 'tool', 'laptop', 'home', 'Build finished', '{"commit":"abc","n":7}', '["home",null]', '["attic"]', NULL, 'sess')`,
+		`INSERT INTO messages VALUES ('019d2', '2026-02-01T19:30:00+09:00', 'notify', 'ci', NULL, 'to all', '{}', '[]', '[]', '10.0.0.1:5', NULL)`,
+		`INSERT INTO messages VALUES ('019d3', '2026-02-01T10:30:00Z', 'notify', 'ci', 'home', 'at the same time', 'odd', '["home"]', '["home"]', NULL, NULL)`)
+	before, err := os.ReadFile(file)
+	must(t, err)
+	want := []hub.LogEntry{
+		{
+			ID: "019d3", Time: time.Date(2026, 2, 1, 10, 30, 0, 0, time.UTC), Via: hub.ViaNotify, Kind: hub.Text, Source: "ci", Target: "home",
+			Text: "at the same time", Meta: map[string]string{"meta": "odd"}, Deliveries: []hub.Delivery{{Agent: "home", State: hub.HandedOver}},
+		},
+		{
+			ID: "019d2", Time: time.Date(2026, 2, 1, 10, 30, 0, 0, time.UTC), Via: hub.ViaNotify, Kind: hub.Text, Source: "ci",
+			Text: "to all", Addr: "10.0.0.1:5",
+		},
+		{
+			ID: "019d1", Time: time.Date(2026, 2, 1, 10, 0, 0, 123456000, time.UTC), Via: hub.ViaTool, Kind: hub.Text, Source: "laptop", Target: "home",
+			Text: "Build finished", Meta: map[string]string{"commit": "abc", "n": "7"}, Session: "sess",
+			Deliveries: []hub.Delivery{
+				{Agent: "(no label)", State: hub.HandedOver},
+				{Agent: "attic", State: hub.Failed, Reason: "its session was gone"},
+				{Agent: "home", State: hub.HandedOver},
+			},
+		},
+	}
+	for i := range want {
+		for j := range want[i].Deliveries {
+			want[i].Deliveries[j].Time = want[i].Time
+		}
+	}
+	onBoth(t, func(t *testing.T, s *Store, c *clock) {
+		said(t, s, "ours", "a", "home", "finished too")
+		indexed(t, s)
+		for round, added := range []int{3, 0} {
+			seen := ""
+			n, err := s.ImportSalon(t.Context(), file, func(n, total int) { seen = fmt.Sprint(n, " of ", total) })
+			must(t, err)
+			if n != added || seen != "3 of 3" {
+				t.Errorf("round %d: %d are new of %s, want %d", round, n, seen, added)
+			}
+		}
+		got, _, err := s.Log(t.Context(), hub.LogFilter{Until: c.Now().Add(-time.Hour)})
+		must(t, err)
+		expect(t, "log", got, want)
+		expect(t, "all", logged(t, s, hub.LogFilter{}), "ours 019d3 019d2 019d1")
+		expect(t, "search", logged(t, s, hub.LogFilter{Text: "finished"}), "ours 019d1")
+		expect(t, "inbox", inbox(t, s, "home"), []string{})
+	})
+	after, err := os.ReadFile(file)
+	must(t, err)
+	if string(before) != string(after) {
+		t.Error("the file has changed")
+	}
+}
+
+// The program may not have ended well: what it has written last is in its log.
+func TestImportSalonWithAWriteAheadLog(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "agent-salon.db")
+	db, err := sql.Open("sqlite", dsn(file, "journal_mode(WAL)"))
+	must(t, err)
+	defer db.Close()
+	for _, st := range []string{salonTable, `INSERT INTO messages VALUES ('1', '2026-02-01 10:00:00', 'tool', 'a', NULL, '', '{}', '[]', '[]', NULL, NULL)`} {
+		_, err := db.Exec(st)
+		must(t, err)
+	}
+	s := open(t, Options{})
+	n, err := s.ImportSalon(t.Context(), file, func(int, int) {})
+	must(t, err)
+	expect(t, "new", n, 1)
+}
+
+// What cannot be taken over leaves the record as it is.
+func TestImportSalonRefuses(t *testing.T) {
+	dir := t.TempDir()
+	ours, foreign, odd := filepath.Join(dir, "ours.db"), filepath.Join(dir, "foreign.db"), filepath.Join(dir, "odd.db")
+	must(t, open(t, Options{Path: ours}).Close())
+	runSQL(t, foreign, "CREATE TABLE messages (id)")
+	makeSalon(t, odd)
+	runSQL(t, odd, `INSERT INTO messages VALUES ('1', 'yesterday', 'tool', 'a', NULL, '', '{}', '[]', '[]', NULL, NULL)`)
+	s := open(t, Options{})
+	for path, kind := range map[string]hub.Kind{
+		ours: hub.Invalid, foreign: hub.Invalid, odd: hub.Invalid, filepath.Join(dir, "none.db"): hub.NotFound,
+	} {
+		_, err := s.ImportSalon(t.Context(), path, func(int, int) {})
+		expectKind(t, filepath.Base(path), err, kind)
+	}
+	expect(t, "log", logged(t, s, hub.LogFilter{}), "")
+}
+
+// Whatever is in another program's table becomes a message or an error.
+func FuzzSalonTexts(f *testing.F) {
+	f.Add("2026-02-01T10:00:00Z", `{"a":1}`, `["x",null]`)
+	f.Add("2026-02-01 10:00:00+0900", `[]`, `{}`)
+	f.Fuzz(func(t *testing.T, ts, meta, names string) {
+		if at, err := salonTime(ts); err == nil && at.Location() != time.UTC {
+			t.Errorf("time %q is %v", ts, at)
+		}
+		for _, name := range salonNames(names) {
+			if name == "" {
+				t.Errorf("names %q: one is empty", names)
+			}
+		}
+		_, err := encode(hub.Message{Meta: salonMeta(meta)})
+		must(t, err)
+	})
+}
