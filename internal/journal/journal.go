@@ -140,15 +140,21 @@ func (j *Journal) run() {
 		case <-j.reopen:
 			j.openAgain()
 		case <-j.quit:
-			for {
-				select {
-				case e := <-j.queue:
-					j.write(e)
-				default:
-					return
-				}
+			for e, ok := j.next(); ok; e, ok = j.next() {
+				j.write(e)
 			}
+			return
 		}
+	}
+}
+
+// next returns what is queued, if anything is.
+func (j *Journal) next() (e entry, ok bool) {
+	select {
+	case e = <-j.queue:
+		return e, true
+	default:
+		return e, false
 	}
 }
 
@@ -158,17 +164,14 @@ func (j *Journal) write(e entry) {
 	if j.torn {
 		b.WriteByte('\n')
 	}
-	lines, more := 0, true
-	for ; more; lines++ {
+	lines := 0
+	for more := true; more; {
 		j.waiting.Add(-int64(e.size))
 		j.encode(&b, e.value)
-		if more = b.Len() < oneWrite; more {
-			select {
-			case e = <-j.queue:
-			default:
-				more = false
-			}
+		if lines++; b.Len() >= oneWrite {
+			break
 		}
+		e, more = j.next()
 	}
 	j.flush(b.Bytes(), lines)
 }

@@ -2,6 +2,7 @@ package metric
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -85,51 +86,69 @@ func (Reader) Describe(ch chan<- *prometheus.Desc) {
 func (read Reader) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), readFor)
 	defer cancel()
-	s := read(ctx)
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	counter := func(d *prometheus.Desc, v uint64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
-	}
+	s, out := read(ctx), sink(ch)
+	s.agents(out)
+	s.platforms(out)
+	s.messages(out)
+}
+
+// A sink is where a scrape's metrics go.
+type sink chan<- prometheus.Metric
+
+func (c sink) gauge(d *prometheus.Desc, v int, labels ...string) {
+	c <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
+}
+
+func (c sink) counter(d *prometheus.Desc, v uint64, labels ...string) {
+	c <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+}
+
+func (s State) agents(out sink) {
 	active := 0
-	for _, state := range present {
-		active += s.Sessions[state]
-	}
-	gauge(activeSessions, float64(active))
 	for state, n := range s.Sessions {
-		gauge(sessionsIn, float64(n), state)
+		out.gauge(sessionsIn, n, state)
+		if slices.Contains(present, state) {
+			active += n
+		}
 	}
-	gauge(queueEvents, float64(s.QueueEvents))
-	gauge(queueBytes, float64(s.QueueBytes))
+	out.gauge(activeSessions, active)
+	out.gauge(queueEvents, s.QueueEvents)
+	out.gauge(queueBytes, s.QueueBytes)
+	out.gauge(prompts, s.Prompts, "open")
+}
+
+func (s State) platforms(out sink) {
 	for _, p := range s.Platforms {
-		gauge(platformUp, number(p.State == "connected" || p.State == "paused"), string(p.Platform))
+		out.gauge(platformUp, one(p.State == "connected" || p.State == "paused"), string(p.Platform))
 		for _, state := range platformStates {
-			gauge(platformState, number(p.State == state), string(p.Platform), state)
+			out.gauge(platformState, one(p.State == state), string(p.Platform), state)
 		}
 	}
 	for reason, n := range s.SignalDropped {
-		counter(signalDropped, n, reason)
+		out.counter(signalDropped, n, reason)
 	}
 	for name, c := range s.Hooks {
-		counter(hooksCalled, c.Accepted, name, "accepted")
-		counter(hooksCalled, c.Refused, name, "refused")
-		counter(hooksCalled, c.Duplicates, name, "duplicate")
-		counter(hooksCalled, c.Ignored, name, "ignored")
+		out.counter(hooksCalled, c.Accepted, name, "accepted")
+		out.counter(hooksCalled, c.Refused, name, "refused")
+		out.counter(hooksCalled, c.Duplicates, name, "duplicate")
+		out.counter(hooksCalled, c.Ignored, name, "ignored")
 	}
-	if r := s.Record; r != nil {
-		counter(stored, r.Stored)
-		gauge(size, float64(r.Bytes))
-		gauge(held, float64(r.Held))
-	}
-	gauge(waiting, float64(s.Waiting))
-	gauge(prompts, float64(s.Prompts), "open")
-	gauge(unsaved, float64(s.Unsaved))
-	counter(logDropped, s.LogDropped)
 }
 
-func number(yes bool) float64 {
-	if yes {
+func (s State) messages(out sink) {
+	if r := s.Record; r != nil {
+		out.counter(stored, r.Stored)
+		out.gauge(size, int(r.Bytes))
+		out.gauge(held, r.Held)
+	}
+	out.gauge(waiting, int(s.Waiting))
+	out.gauge(unsaved, s.Unsaved)
+	out.counter(logDropped, s.LogDropped)
+}
+
+// one is 1 if something is so.
+func one(so bool) int {
+	if so {
 		return 1
 	}
 	return 0
