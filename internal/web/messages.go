@@ -97,15 +97,20 @@ func (l *listPage) link(more bool) {
 }
 
 func newRow(e hub.LogEntry) row {
-	v := row{ID: e.ID, Time: moment{e.Time}, Via: e.Via, Source: source(e), Target: target(e), Text: line(e.Text, lineBytes)}
-	if e.Kind != hub.Text {
-		v.Kind = e.Kind
-	}
+	v := row{ID: e.ID, Time: moment{e.Time}, Via: e.Via, Kind: kind(e), Source: source(e), Target: target(e), Text: line(e.Text, lineBytes)}
 	v.Fates = fates(e)
 	if len(v.Fates) > fewFates {
 		v.Fates = count(v.Fates)
 	}
 	return v
+}
+
+// kind is empty for what most messages are.
+func kind(e hub.LogEntry) hub.MessageKind {
+	if e.Kind == hub.Text {
+		return ""
+	}
+	return e.Kind
 }
 
 func source(e hub.LogEntry) string {
@@ -188,7 +193,7 @@ func (p *Pages) message(w http.ResponseWriter, r *http.Request) error {
 	}
 	page := messagePage{
 		frame: frame{Title: "Message", In: true, Here: "messages"},
-		ID:    e.ID, Time: moment{e.Time}, Via: e.Via, Kind: e.Kind, Platform: e.Platform, Source: source(e), Target: target(e), Status: e.Status,
+		ID:    e.ID, Time: moment{e.Time}, Via: e.Via, Kind: kind(e), Platform: e.Platform, Source: source(e), Target: target(e), Status: e.Status,
 		Addr: e.Addr, Session: e.Session.Short(), Text: visible(e.Text), Raw: visible(e.Raw), Meta: meta, Fates: fates(e),
 	}
 	if e.Source != "" {

@@ -51,7 +51,18 @@ func (d *demo) join(name string) {
 	d.t.Helper()
 	d.start(d.command(d.t, "demo-agent", name, "--hub", d.url, "--token", sharedToken), func() {})
 	d.eventually(name+" has joined", func() bool {
-		return strings.Contains(d.ask(http.MethodGet, "/api/status", adminToken, nil, http.StatusOK), `"state":"live"`)
+		var status struct {
+			Sessions []struct{ Agent, State string }
+		}
+		if err := json.Unmarshal([]byte(d.ask(http.MethodGet, "/api/status", adminToken, nil, http.StatusOK)), &status); err != nil {
+			d.t.Fatal(err)
+		}
+		for _, s := range status.Sessions {
+			if s.Agent == name && s.State == "live" {
+				return true
+			}
+		}
+		return false
 	})
 }
 
