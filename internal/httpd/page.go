@@ -53,14 +53,6 @@ func mediaType(name string) string {
 	}
 }
 
-// Policy lets next's pages load what csp says, in place of nothing.
-func Policy(csp string, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", csp)
-		next.ServeHTTP(w, r)
-	})
-}
-
 // WantsPage reports whether r is a browser's that would show the answer.
 func WantsPage(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
