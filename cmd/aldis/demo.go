@@ -69,7 +69,7 @@ func runDemo(ctx context.Context, c config.Serve, e env, log *slog.Logger) (err 
 			return err
 		}
 		url := d.url() + "/phone#" + d.code
-		fmt.Fprintf(e.stdout, "The demo is up. Open it in your browser; the link works once:\n\n  %s\n\nCtrl-C ends it, and nothing of it stays.\n", url)
+		fmt.Fprintf(e.stdout, "The demo is up. Open it in your browser; the link works once:\n\n  %s\n\nThe record of it all is at %s/admin; log in with\n\n  %s\n\nCtrl-C ends it, and nothing of it stays.\n", url, d.url(), d.admin)
 		browse(e.stdout, url)
 		d.cast.Switch(crushSignal, true)
 		d.cast.Switch(deployBot, true)
