@@ -35,6 +35,7 @@ type row struct {
 	Via            hub.Via
 	Kind           hub.MessageKind
 	Source, Target string
+	Named          bool // Target is a name
 	Text           string
 	Fates          []fate
 }
@@ -97,7 +98,7 @@ func (l *listPage) link(more bool) {
 }
 
 func newRow(e hub.LogEntry) row {
-	v := row{ID: e.ID, Time: moment{e.Time}, Via: e.Via, Kind: kind(e), Source: source(e), Target: target(e), Text: line(e.Text, lineBytes)}
+	v := row{ID: e.ID, Time: moment{e.Time}, Via: e.Via, Kind: kind(e), Source: source(e), Target: target(e), Named: e.Target != "", Text: line(e.Text, lineBytes)}
 	v.Fates = fates(e)
 	if len(v.Fates) > fewFates {
 		v.Fates = count(v.Fates)
@@ -120,8 +121,17 @@ func source(e hub.LogEntry) string {
 	return line(e.Name, hub.PreviewBytes) + " (" + line(e.Source, hub.PreviewBytes) + ")"
 }
 
-// target is empty for everybody.
-func target(e hub.LogEntry) string { return line(e.Target, hub.PreviewBytes) }
+// target is in words where nobody was named.
+func target(e hub.LogEntry) string {
+	switch {
+	case e.Target != "":
+		return line(e.Target, hub.PreviewBytes)
+	case e.Via == hub.ViaPlatform:
+		return "any agent"
+	default:
+		return "everybody"
+	}
+}
 
 // said are the states as people say them.
 var said = map[hub.State]string{

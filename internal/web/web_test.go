@@ -323,6 +323,9 @@ func TestARowSaysWhatBecameOfAMessage(t *testing.T) {
 
 	s.add(hub.Message{Agent: "ci", Text: "all"}, hub.Decision{To: []hub.AgentID{"a", "b", "c", "d"}})
 	b.wants(b.open("/admin", 200), "ci → <i>everybody</i>", "4: queued")
+
+	s.add(hub.Message{Via: hub.ViaPlatform, From: hub.Sender{ID: "+15550100", Name: "Ann"}, Text: "hi"}, hub.Decision{To: []hub.AgentID{"a"}})
+	b.wants(b.open("/admin", 200), "Ann (&#43;15550100) → <i>any agent</i>")
 }
 
 func TestAMessageIsShownWhole(t *testing.T) {
