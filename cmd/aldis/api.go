@@ -65,6 +65,7 @@ func (h *hubProcess) adminRoutes(hooks hookAPI) []adminRoute {
 	return []adminRoute{
 		{"GET /metrics", h.scrape},
 		{"GET /api/status", h.status},
+		{"GET /api/log", logAPI{h.store}.list},
 		{"GET /api/access", access.list},
 		{"POST /api/access/{order}", access.order},
 		{"GET /api/hooks", hooks.list},

@@ -17,6 +17,7 @@ import (
 
 	"aldis/internal/auth"
 	"aldis/internal/config"
+	"aldis/internal/httpd"
 	"aldis/internal/hub"
 )
 
@@ -60,7 +61,7 @@ func (c adminClient) do(ctx context.Context, method, path string, in, out any) e
 }
 
 // readAnswer reads what the hub at url has answered into out, unless that is
-// nil. It fails with what the hub says if that is an error.
+// nil. It fails with an httpd.StatusError of what the hub says if that is one.
 func readAnswer(resp *http.Response, url string, out any) error {
 	b, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
 	if err != nil {
@@ -71,7 +72,7 @@ func readAnswer(resp *http.Response, url string, out any) error {
 			Error string `json:"error"`
 		}
 		_ = json.Unmarshal(b, &e)
-		return fmt.Errorf("the hub at %s answered %s: %s", url, resp.Status, e.Error)
+		return httpd.Statusf(resp.StatusCode, "the hub at %s answered %s: %s", url, resp.Status, e.Error)
 	}
 	if out == nil {
 		return nil

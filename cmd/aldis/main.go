@@ -33,6 +33,7 @@ type cli struct {
 	Send    sendCmd    `cmd:"" help:"Send a message to the operator's phone, or another chat, as an agent."`
 	Notify  notifyCmd  `cmd:"" help:"Send a script's message to an agent, or to all."`
 	Status  statusCmd  `cmd:"" help:"Show the sessions, agents, routes and platforms of a running hub."`
+	Log     logCmd     `cmd:"" help:"Show the record of a running hub: who said what to whom, and what became of it."`
 	Hook    hookCmd    `cmd:"" help:"Manage webhooks: what services call to write to an agent."`
 	Token   tokenCmd   `cmd:"" help:"Manage tokens that stand for one agent each."`
 	Access  accessCmd  `cmd:"" help:"Say who may write to the agents."`
