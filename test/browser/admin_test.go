@@ -31,13 +31,21 @@ func startHub(t *testing.T) *demo {
 	}
 	d := &demo{t: t, temp: t.TempDir(), out: &buffer{}, log: &buffer{}}
 	d.start(d.hub(t, t.TempDir(), "0"), func() { d.leftNothing(t) })
-	d.eventually("the hub listens", func() bool {
-		if m := listens.FindStringSubmatch(d.log.String()); m != nil {
-			d.url = m[1]
-		}
-		return d.url != ""
-	})
+	d.untilListens()
 	return d
+}
+
+// untilListens waits until a hub says where it listens.
+func (d *demo) untilListens() (port string) {
+	d.t.Helper()
+	d.eventually("the hub listens", func() bool {
+		m := listens.FindStringSubmatch(d.log.String())
+		if m != nil {
+			d.url, port = m[1], m[2]
+		}
+		return m != nil
+	})
+	return port
 }
 
 func (d *demo) hub(t *testing.T, state, port string) *exec.Cmd {
@@ -233,6 +241,35 @@ func TestTheListIsLive(t *testing.T) {
 	d.notify("ci", deployBot, "second")
 	p.untilShows("#list tbody .what", "second")
 	p.untilShows("#list tbody .fate", deployBot+": handed over")
+}
+
+func TestALoginAndTheLiveListOutliveTheHub(t *testing.T) {
+	t.Parallel()
+	if window == nil {
+		t.Skip("there is no Chromium")
+	}
+	d := &demo{t: t, temp: t.TempDir(), out: &buffer{}, log: &buffer{}}
+	state := t.TempDir()
+	first := d.hub(t, state, "0")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	port := d.untilListens()
+	d.notify("ci", "nobody", "before")
+	p := d.admin(t, "/admin")
+	p.untilRows("before")
+
+	noMore := p.excuse(`log network error: Failed to load resource: net::ERR_\S+ /(admin|login)\S*`)
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait() // it was killed
+	d.log = &buffer{}
+	d.start(d.hub(t, state, port), func() { d.leftNothing(t) })
+	d.untilListens()
+	d.notify("ci", "nobody", "after")
+	p.untilRows("after", "before")
+	noMore()
 }
 
 func TestWhatIsReadDoesNotMove(t *testing.T) {

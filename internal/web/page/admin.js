@@ -66,11 +66,15 @@ function follow(list, toggle, news) {
     stream = on ? new EventSource('/admin/live') : null;
     toggle.setAttribute('aria-checked', String(on));
     if (!on) return;
+    let lost = false;
     stream.addEventListener('changed', (e) => {
+      if (lost) list.dataset.changes = ''; // a hub that has started again counts anew
+      lost = false;
       wanted = e.data;
       refresh();
     });
     stream.addEventListener('error', () => {
+      lost = true;
       if (stream.readyState !== EventSource.CLOSED) return; // it comes back by itself
       set(false);
       news.textContent = 'Not live: too many pages are open, or you are logged out.';
