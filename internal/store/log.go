@@ -286,20 +286,20 @@ func scanEntry(rows *sql.Rows) (e hub.LogEntry, err error) {
 // Names implements [hub.Log].
 func (s *Store) Names(ctx context.Context) (sources, targets []string, err error) {
 	_, err = read(ctx, s, func(ctx context.Context, q querier) (none struct{}, err error) {
-		if sources, err = names(ctx, q, "source"); err != nil {
+		if sources, err = all(ctx, q, column[string], distinct("source")); err != nil {
 			return none, err
 		}
-		targets, err = names(ctx, q, "target")
+		targets, err = all(ctx, q, column[string], distinct("target"))
 		return none, err
 	})
 	return sources, targets, err
 }
 
-// names returns what a column that has an index of its own contains, without
-// reading each row: from one name the index leads to the next.
-func names(ctx context.Context, q querier, col string) ([]string, error) {
-	return all(ctx, q, column[string], fmt.Sprintf(`WITH RECURSIVE names (name) AS (
+// distinct returns a query for what a column that has an index of its own
+// contains. It does not read each row: the index leads from one name to the next.
+func distinct(col string) string {
+	return fmt.Sprintf(`WITH RECURSIVE names (name) AS (
 		SELECT min(%[1]s) FROM record WHERE %[1]s > ''
 		UNION ALL SELECT (SELECT min(%[1]s) FROM record WHERE %[1]s > name) FROM names WHERE name IS NOT NULL LIMIT %[2]d)
-		SELECT name FROM names WHERE name IS NOT NULL`, col, maxNames))
+		SELECT name FROM names WHERE name IS NOT NULL`, col, maxNames)
 }

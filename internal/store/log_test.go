@@ -260,6 +260,16 @@ func TestLogUsesIndexes(t *testing.T) {
 	}
 }
 
+// Nor does the list of names read each message.
+func TestNamesUseIndexes(t *testing.T) {
+	s := open(t, Options{})
+	for _, col := range []string{"source", "target"} {
+		if got := plan(t, s, distinct(col)); strings.Contains(got, "SCAN record") || !strings.Contains(got, "INDEX record_"+col) {
+			t.Errorf("%s: %s", col, got)
+		}
+	}
+}
+
 // plan returns how a query is carried out.
 func plan(t testing.TB, s *Store, query string, args ...any) string {
 	t.Helper()

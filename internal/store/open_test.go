@@ -225,7 +225,8 @@ func TestSeqsGrowOverRestarts(t *testing.T) {
 	}
 }
 
-// What was acknowledged survives a kill at any time, in order.
+// What was acknowledged survives a kill at any time, in order, and is found by
+// its words.
 func TestKill(t *testing.T) {
 	if path := os.Getenv("STORE_TEST_KILL"); path != "" {
 		appendForEver(path)
@@ -263,6 +264,11 @@ func TestKill(t *testing.T) {
 			}
 			before = at
 		}
+		indexed(t, s)
+		missing, _, err := one(t.Context(), s.readers, column[int],
+			"SELECT count(*) FROM (SELECT seq FROM record EXCEPT SELECT rowid FROM search WHERE search MATCH 'built')")
+		must(t, err)
+		expect(t, "messages that are not in the index", missing, 0)
 		must(t, s.Close())
 	}
 }

@@ -44,7 +44,7 @@ type Options struct {
 
 	Now  func() time.Time // nil: time.Now
 	Rand io.Reader        // where tokens come from; nil: crypto/rand
-	Log  *slog.Logger     // of migrations; nil: none
+	Log  *slog.Logger     // of migrations, and of what the writer does by itself; nil: none
 
 	Watch hub.Watchers // hear Settled, after the commit
 }
