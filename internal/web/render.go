@@ -83,8 +83,9 @@ func visible(s string) string {
 
 // line shows the start of s in one line, at most max bytes of it.
 func line(s string, max int) string {
-	if cut := hub.OneLine(s, max); len(s) > max {
-		return cut + "…"
+	start := hub.OneLine(hub.Clip(s, max), max)
+	if len(s) > max {
+		start += "…"
 	}
-	return hub.OneLine(s, max)
+	return start
 }

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -138,65 +137,4 @@ func (p *Pages) inside(next http.Handler) http.Handler {
 // home serves GET /.
 func (p *Pages) home(w http.ResponseWriter, _ *http.Request) error {
 	return render(w, http.StatusOK, "home", frame{Title: "Aldis", In: true})
-}
-
-type loginForm struct {
-	frame
-	Next string
-	Why  string // the last attempt did not do; empty: there was none
-}
-
-// loginPage serves GET /login.
-func (p *Pages) loginPage(w http.ResponseWriter, r *http.Request) error {
-	next := ours(r.FormValue("next"))
-	if p.Logins.In(r) {
-		http.Redirect(w, r, next, http.StatusSeeOther)
-		return nil
-	}
-	return render(w, http.StatusOK, "login", loginForm{frame{Title: "Log in"}, next, ""})
-}
-
-// logIn serves POST /login.
-func (p *Pages) logIn(w http.ResponseWriter, r *http.Request) error {
-	if err := r.ParseForm(); err != nil {
-		return hub.Errorf(hub.Invalid, "this is not the form of the login page: %w", err)
-	}
-	next := ours(r.PostFormValue("next"))
-	err := p.Logins.LogIn(w, r, strings.TrimSpace(r.PostFormValue("token")))
-	kind := hub.KindOf(err)
-	switch {
-	case err == nil:
-		http.Redirect(w, r, next, http.StatusSeeOther)
-		return nil
-	case !httpd.WantsPage(r):
-		return err
-	case kind == hub.Denied:
-		return render(w, http.StatusForbidden, "login", loginForm{frame{Title: "Log in"}, next, hub.Readable(err)})
-	case kind == hub.Limited:
-		return render(w, http.StatusTooManyRequests, "login", loginForm{frame{Title: "Log in"}, next, hub.Readable(err)})
-	default:
-		return err
-	}
-}
-
-// logOut serves POST /logout.
-func (p *Pages) logOut(w http.ResponseWriter, r *http.Request) error {
-	if err := p.Logins.LogOut(w, r); err != nil {
-		return err
-	}
-	http.Redirect(w, r, "/login", http.StatusSeeOther)
-	return nil
-}
-
-// ours returns next if it is one of the pages here, else the first of them: a
-// login must not send anybody to another site.
-func ours(next string) string {
-	u, err := url.Parse(next)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.Contains(next, `\`) {
-		return "/admin"
-	}
-	if u.Path == "/" || u.Path == "/admin" || strings.HasPrefix(u.Path, "/admin/") {
-		return u.RequestURI()
-	}
-	return "/admin"
 }
