@@ -158,7 +158,7 @@ func (tx *txn) importRow(r salonRow) (fresh bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	seq, err := tx.freePlace(max(ts, 1))
+	seq, err := tx.freePlace(min(max(ts, 1), tx.now)) // a time to come would put off all that follows
 	if err != nil {
 		return false, err
 	}

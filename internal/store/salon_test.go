@@ -92,6 +92,20 @@ func TestImportSalonWithAWriteAheadLog(t *testing.T) {
 	expect(t, "new", n, 1)
 }
 
+// A message that claims to be from the future puts nothing off.
+func TestImportSalonFromTheFuture(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "agent-salon.db")
+	makeSalon(t, file)
+	runSQL(t, file, `INSERT INTO messages VALUES ('1', '2099-01-01T10:00:00Z', 'tool', 'a', NULL, '', '{}', '[]', '[]', NULL, NULL)`)
+	onBoth(t, func(t *testing.T, s *Store, c *clock) {
+		_, err := s.ImportSalon(t.Context(), file, func(int, int) {})
+		must(t, err)
+		said(t, s, "2", "a", "", "")
+		expect(t, "all", logged(t, s, hub.LogFilter{}), "2 1")
+		expect(t, "until now", logged(t, s, hub.LogFilter{Until: c.Now()}), "2")
+	})
+}
+
 // What cannot be taken over leaves the record as it is.
 func TestImportSalonRefuses(t *testing.T) {
 	dir := t.TempDir()

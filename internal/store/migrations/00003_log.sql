@@ -8,34 +8,35 @@ DROP INDEX messages_waiting;
 DROP INDEX messages_due;
 DROP INDEX messages_live;
 DROP INDEX messages_call;
+
+-- What the log is filtered by. And from now on seq is the time ts, or as much
+-- more as it takes to grow; by way of negative numbers, for none of the new
+-- ones may be one of the old.
+ALTER TABLE record ADD COLUMN via text NOT NULL DEFAULT '';
+ALTER TABLE record ADD COLUMN source text NOT NULL DEFAULT '';
+ALTER TABLE record ADD COLUMN target text NOT NULL DEFAULT '';
+UPDATE record SET
+	seq = -place,
+	via = COALESCE(body ->> '$.via', ''),
+	source = COALESCE(CASE body ->> '$.via' WHEN 'platform' THEN body ->> '$.from.ID' ELSE body ->> '$.agent' END, 'aldis'),
+	target = COALESCE(CASE WHEN body ->> '$.via' = 'platform' THEN meant
+		WHEN platform <> '' THEN body ->> '$.ref.Chat' ELSE body ->> '$.to' END, '')
+	FROM (SELECT seq AS old, n + max(ts - n) OVER (ORDER BY n) AS place FROM
+		(SELECT seq, ts, row_number() OVER (ORDER BY seq) AS n FROM record) AS numbered) AS places
+	WHERE seq = old;
+UPDATE record SET seq = -seq;
+
 CREATE UNIQUE INDEX record_dedup ON record (dedup) WHERE dedup IS NOT NULL;
 CREATE INDEX record_key ON record (platform, key) WHERE key IS NOT NULL;
 CREATE INDEX record_waiting ON record (seq, waiting) WHERE waiting IS NOT NULL;
 CREATE INDEX record_due ON record (seq) WHERE receipt = 2;
 CREATE INDEX record_live ON record (ts) WHERE live;
 CREATE INDEX record_call ON record (ts) WHERE dedup >= 'call|' AND dedup < 'call}';
-
--- What the log is filtered by. Each index is in the order of seq too.
-ALTER TABLE record ADD COLUMN via text NOT NULL DEFAULT '';
-ALTER TABLE record ADD COLUMN source text NOT NULL DEFAULT '';
-ALTER TABLE record ADD COLUMN target text NOT NULL DEFAULT '';
-UPDATE record SET
-	via = COALESCE(body ->> '$.via', ''),
-	source = COALESCE(CASE body ->> '$.via' WHEN 'platform' THEN body ->> '$.from.ID' ELSE body ->> '$.agent' END, 'aldis'),
-	target = COALESCE(CASE WHEN body ->> '$.via' = 'platform' THEN meant
-		WHEN platform <> '' THEN body ->> '$.ref.Chat' ELSE body ->> '$.to' END, '');
+-- Each of these is in the order of seq too.
 CREATE INDEX record_source ON record (source);
 CREATE INDEX record_target ON record (target);
 CREATE INDEX record_pair ON record (source, target);
 CREATE INDEX record_via ON record (via);
-
--- From now on seq is the time ts, or as much more as it takes to grow. By way
--- of negative numbers: none of the new ones is one of the old.
-UPDATE record SET seq = -place FROM
-	(SELECT seq AS old, n + max(ts - n) OVER (ORDER BY n) AS place FROM
-		(SELECT seq, ts, row_number() OVER (ORDER BY seq) AS n FROM record) AS numbered) AS places
-	WHERE seq = old;
-UPDATE record SET seq = -seq;
 
 -- The table of seed agent-salon.md, in its own words.
 CREATE VIEW messages AS SELECT
