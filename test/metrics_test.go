@@ -74,7 +74,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 		`aldis_session_events_total{event="live"} 1`,
 		`aldis_unsaved 0`, `aldis_waiting 0`, `aldis_held 0`,
 	)
-	for _, private := range []string{bob, operator, "5555501", a.Session[:8], "a text of its own", "cron", "nobody"} {
+	for _, private := range []string{bob[1:], operator[1:], a.Session[:8], "a text of its own", "cron", "nobody"} {
 		if strings.Contains(page, private) {
 			t.Errorf("%q is in the metrics", private)
 		}
