@@ -320,3 +320,21 @@ func TestOpenTakesFilesAlone(t *testing.T) {
 		t.Errorf("open in no folder: %v", err)
 	}
 }
+
+// BenchmarkReceived is what Receive waits for the log of messages, which is
+// written meanwhile.
+func BenchmarkReceived(b *testing.B) {
+	j, err := Open(filepath.Join(b.TempDir(), "log.jsonl"), quiet)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := hub.Message{ID: "m1", Via: hub.ViaTool, Kind: hub.Text, Time: noon, Agent: "alice", Text: "build 214 is green"}
+	r := hub.Receipt{Known: true, To: "bob", Decision: hub.Decision{To: []hub.AgentID{"bob"}}}
+	for b.Loop() {
+		j.Received(m, r, nil, time.Millisecond)
+	}
+	b.ReportMetric(float64(j.Dropped())/float64(b.N), "dropped/op")
+	if err := j.Close(); err != nil {
+		b.Error(err)
+	}
+}

@@ -204,3 +204,13 @@ func TestLabelsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkReceived is what Receive waits for the metrics.
+func BenchmarkReceived(b *testing.B) {
+	s := New("v1", full)
+	m := hub.Message{Via: hub.ViaTool, Agent: "alice", Meta: map[string]string{"kind": "info"}}
+	r := hub.Receipt{Known: true, To: "bob", Decision: hub.Decision{To: []hub.AgentID{"bob"}}}
+	for b.Loop() {
+		s.Received(m, r, nil, time.Millisecond)
+	}
+}
