@@ -39,6 +39,9 @@ func BenchmarkNotify(b *testing.B) {
 			}
 			wg.Wait()
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "accepted/s")
+			h.kill()
+			spent := h.cmd.ProcessState.UserTime() + h.cmd.ProcessState.SystemTime()
+			b.ReportMetric(micros([]time.Duration{spent / time.Duration(b.N)}, 0), "hub-cpu-µs")
 		})
 	}
 }
