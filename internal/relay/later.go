@@ -378,8 +378,9 @@ func (r *Relay) sendNotices(ctx context.Context) {
 // became of a verdict should be heard.
 func (r *Relay) sendNotice(ctx context.Context, n notice) {
 	m := r.accept(hub.Message{Via: hub.ViaTool, Kind: hub.Text, Text: n.text, Ref: n.to})
+	m.Dedup = "notice|" + string(m.ID)
 	for {
-		_, err := r.platformOf(n.to.Platform).Send(ctx, m)
+		_, err := r.transmit(ctx, r.platformOf(n.to.Platform), m)
 		if err == nil {
 			return
 		}

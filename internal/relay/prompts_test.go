@@ -221,6 +221,10 @@ func TestANoticeWaitsForItsPlatform(t *testing.T) {
 		if time.Sleep(time.Minute); len(f.platform.Sent()) != n {
 			t.Errorf("told more than once: %q", f.phone()[n:])
 		}
+		said, _, err := f.store.Log(f.t.Context(), hub.LogFilter{Source: "aldis"})
+		if err != nil || len(said) != 1 || said[0].Text != "aaaaa: allowed, sent to ci." || said[0].Deliveries[0].State != hub.HandedOver {
+			t.Errorf("in the record: %+v, %v", said, err)
+		}
 	}, withPrompts)
 }
 

@@ -164,7 +164,7 @@ func cutLabel(text string, agent hub.AgentID) string {
 // remember makes each name of m a route to its agent, durable before anybody
 // is told of the name.
 func (r *Relay) remember(ctx context.Context, m hub.Message, refs []hub.Ref) {
-	if m.Kind != hub.Text && m.Kind != hub.Edit {
+	if m.Kind != hub.Text && m.Kind != hub.Edit || m.Agent == "" { // the hub itself takes no answers
 		return
 	}
 	rs := make([]route.Route, len(refs))
