@@ -23,6 +23,7 @@ import (
 const (
 	accessName  = "access.json" // in the state folder
 	accessEvery = time.Second   // between looks at whether it has changed
+	changeTries = 3             // of a change, while others change the file
 )
 
 // An accessFile keeps the hub's gate and access.json the same. The file is
@@ -150,9 +151,20 @@ func (f *accessFile) save() {
 func (f *accessFile) change(do func(*gate.Access) error) error {
 	f.turn.Lock()
 	defer f.turn.Unlock()
+	for range changeTries {
+		if lost, err := f.changeOnce(do); !lost {
+			return err
+		}
+	}
+	return hub.Errorf(hub.Conflict, "access.json is being changed by somebody else: try again")
+}
+
+// changeOnce reports whether the change was lost, since the file was changed by
+// hand in this moment. f.turn is held.
+func (f *accessFile) changeOnce(do func(*gate.Access) error) (lost bool, err error) {
 	a, err := f.refresh()
 	if err != nil {
-		return hub.Errorf(hub.Conflict, "%s; mend the file by hand first", err.Error())
+		return false, hub.Errorf(hub.Conflict, "%s; mend the file by hand first", err.Error())
 	}
 	found := f.gate.Unsaved()
 	for _, c := range found {
@@ -160,18 +172,18 @@ func (f *accessFile) change(do func(*gate.Access) error) error {
 	}
 	a.Prune(time.Now())
 	if err := do(&a); err != nil {
-		return err
+		return false, err
 	}
 	b, err := a.Marshal()
 	if err != nil {
-		return fmt.Errorf("encode access.json: %w", err)
+		return false, fmt.Errorf("encode access.json: %w", err)
 	}
-	if err := f.dir.WriteFile(accessName, b); err != nil {
-		return err
+	if err := f.dir.ReplaceFile(accessName, f.last, b); err != nil {
+		return hub.KindOf(err) == hub.Conflict, err
 	}
 	f.last = b
 	f.gate.Install(a, len(found))
-	return nil
+	return false, nil
 }
 
 // read returns what the file holds, nil if there is none, and keeps it to its

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -88,14 +90,32 @@ func (d *Dir) Path(name string) string { return filepath.Join(d.path, name) }
 // even after a crash, finds the old file or the new one. Only the owner can
 // read it.
 func (d *Dir) WriteFile(name string, data []byte) error {
-	return writeFile(d.Path(name), data)
+	return writeFile(d.Path(name), data, nil)
+}
+
+// ReplaceFile is WriteFile for a file that people change too: it fails with
+// Conflict, and changes nothing, if the file no longer holds old; nil: if there
+// is one.
+func (d *Dir) ReplaceFile(name string, old, data []byte) error {
+	path := d.Path(name)
+	return writeFile(path, data, func() error {
+		now, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			now, err = nil, nil
+		}
+		if err == nil && (!bytes.Equal(now, old) || (now == nil) != (old == nil)) {
+			err = hub.Errorf(hub.Conflict, "%s has been changed meanwhile", path)
+		}
+		return err
+	})
 }
 
 // Close gives the folder free.
 func (d *Dir) Close() error { return d.lock.Close() }
 
-// writeFile replaces the file at path by data, whole or not at all.
-func writeFile(path string, data []byte) error {
+// writeFile replaces the file at path by data, whole or not at all. May, if not
+// nil, is asked once data is on the disk: its error is returned.
+func writeFile(path string, data []byte, may func() error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // mode 0600
 	if err != nil {
 		return hub.Errorf(hub.Unavailable, "write %s: %w", path, err)
@@ -105,6 +125,11 @@ func writeFile(path string, data []byte) error {
 		err = f.Sync()
 	}
 	err = errors.Join(err, f.Close())
+	if err == nil && may != nil {
+		if err := may(); err != nil {
+			return errors.Join(err, os.Remove(f.Name()))
+		}
+	}
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

@@ -59,3 +59,34 @@ func TestDirWritesFilesWhole(t *testing.T) {
 	}
 	expect(t, "files", names, []string{"access.json", "lock"})
 }
+
+// A file that somebody changes by hand in this moment stays as they have it.
+func TestReplaceFile(t *testing.T) {
+	d, err := OpenDir(t.TempDir(), Holder{})
+	must(t, err)
+	defer d.Close()
+	for _, tt := range []struct {
+		name string
+		old  []byte
+		want hub.Kind // empty: it is replaced
+	}{
+		{"a file that is not there", []byte("x"), hub.Conflict},
+		{"none", nil, ""},
+		{"none, where there is one", nil, hub.Conflict},
+		{"another", []byte("x"), hub.Conflict},
+		{"the same", []byte("none"), ""},
+	} {
+		before, _ := os.ReadFile(d.Path("f"))
+		err := d.ReplaceFile("f", tt.old, []byte(tt.name))
+		after, _ := os.ReadFile(d.Path("f"))
+		switch {
+		case tt.want == "" && (err != nil || string(after) != tt.name):
+			t.Errorf("%s: %q, %v", tt.name, after, err)
+		case tt.want != "" && (hub.KindOf(err) != tt.want || string(after) != string(before)):
+			t.Errorf("%s: %q, %v; want %s", tt.name, after, err, tt.want)
+		}
+	}
+	if left, _ := filepath.Glob(d.Path("*.tmp")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}

@@ -63,7 +63,7 @@ func OpenRoutes(path string) (*RouteLog, []RouteRecord, error) {
 		return nil, nil, hub.Errorf(hub.Unavailable, "read the routes: %w", err)
 	case len(text) < len(routesHeader) && routesHeader[:len(text)] == string(text):
 		text = []byte(routesHeader)
-		if err := writeFile(path, text); err != nil {
+		if err := writeFile(path, text, nil); err != nil {
 			return nil, nil, err
 		}
 	case !bytes.HasPrefix(text, []byte(routesHeader)):
@@ -254,7 +254,7 @@ func (l *RouteLog) compact(live []RouteRecord) error {
 		return err
 	}
 	text = append([]byte(routesHeader), text...)
-	if err := writeFile(l.path, text); err != nil {
+	if err := writeFile(l.path, text, nil); err != nil {
 		return err
 	}
 	l.size, l.lines = int64(len(text)), len(live)
