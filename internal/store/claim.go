@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"aldis/internal/hub"
@@ -87,8 +88,15 @@ func mayMark(ctx context.Context, path string, id uint32) (bool, error) {
 
 // peek opens a database of somebody else's for reading. SQLite leaves files
 // beside one that has a write-ahead log, so without one it is told that nobody
-// writes.
+// writes. That log is beside the file itself, wherever a link to it is.
 func peek(path string) (*sql.DB, error) {
+	path, err := filepath.Abs(path)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
+		return nil, hub.Errorf(hub.NotFound, "find the database: %w", err)
+	}
 	name := dsn(path, "query_only(1)") + "&mode=ro"
 	if _, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
 		name += "&immutable=1"

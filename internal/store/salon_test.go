@@ -141,3 +141,29 @@ func FuzzSalonTexts(f *testing.F) {
 		must(t, err)
 	})
 }
+
+// A database is found as it is named, and read whole: also what is only in its
+// write-ahead log, which is beside the file and not beside a link to it.
+func TestImportSalonByAnyName(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "real"), 0o700))
+	writer, err := sql.Open("sqlite", dsn(filepath.Join(dir, "real", "salon.db"), "journal_mode(WAL)"))
+	must(t, err)
+	defer writer.Close()
+	for _, query := range []string{
+		"CREATE TABLE messages (" + salonColumns + ")",
+		"PRAGMA wal_checkpoint(TRUNCATE)",
+		"INSERT INTO messages VALUES ('new', '2026-03-01T10:00:00Z', 'notify', 'ci', NULL, 'hi', '{}', '[]', '[]', NULL, NULL)",
+	} {
+		_, err := writer.Exec(query)
+		must(t, err)
+	}
+	must(t, os.Symlink(filepath.Join("real", "salon.db"), filepath.Join(dir, "link.db")))
+	t.Chdir(dir)
+	for _, path := range []string{filepath.Join("real", "salon.db"), "link.db", filepath.Join(dir, "link.db")} {
+		added, err := open(t, Options{}).ImportSalon(t.Context(), path, func(int, int) {})
+		if added != 1 || err != nil {
+			t.Errorf("%s: %d messages, error %v, want 1", path, added, err)
+		}
+	}
+}
