@@ -144,12 +144,14 @@ func (tx *txn) recall(ctx context.Context) error {
 	tx.reserved = hub.Seq(reserved)
 	tx.next = max(tx.reserved+1, hub.Seq(micros(tx.s.opts.Now())))
 	tx.s.last.Store(uint64(tx.next - 1))
-	if tx.newest, _, err = one(ctx, tx, column[int64], "SELECT COALESCE(max(seq), 0) FROM record"); err != nil {
-		return err
-	}
 	if tx.searched, _, err = one(ctx, tx, column[int64], "SELECT searched FROM counter"); err != nil {
 		return err
 	}
+	newest, _, err := one(ctx, tx, column[int64], "SELECT COALESCE(max(seq), 0) FROM record")
+	if err != nil {
+		return err
+	}
+	tx.newest = max(newest, tx.searched) // the newest may be deleted, and the clock set back
 	chats, err := chats(ctx, tx)
 	if err != nil {
 		return err

@@ -55,6 +55,8 @@ func TestSearch(t *testing.T) {
 		expect(t, "a page", logged(t, s, hub.LogFilter{Text: "build", Limit: 1}), "1 +")
 		_, _, err := s.Log(t.Context(), hub.LogFilter{Text: strings.Repeat("word ", searchWords+1)})
 		expectKind(t, "too many words", err, hub.Invalid)
+		_, _, err = s.Log(t.Context(), hub.LogFilter{Text: strings.Repeat("word-", searchWords+1)})
+		expectKind(t, "too many words in one", err, hub.Invalid)
 	})
 }
 
@@ -115,6 +117,25 @@ func TestIndexForgets(t *testing.T) {
 		indexed(t, s)
 		expect(t, "found", logged(t, s, hub.LogFilter{Text: "word"}), "3")
 	})
+}
+
+// A message is found though the clock was set back, and what was newer, and is
+// deleted, was in the index.
+func TestIndexFollowsTheClockBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	c := newClock()
+	s := open(t, Options{Path: path, Now: c.Now, Retain: time.Hour})
+	said(t, s, "1", "a", "", "word")
+	indexed(t, s)
+	c.Add(2 * time.Hour)
+	expire(t, s, c)
+	expect(t, "kept", logged(t, s, hub.LogFilter{}), "")
+	must(t, s.Close())
+	c.Add(-24 * time.Hour)
+	s = open(t, Options{Path: path, Now: c.Now})
+	said(t, s, "2", "a", "", "word")
+	indexed(t, s)
+	expect(t, "found", logged(t, s, hub.LogFilter{Text: "word"}), "2")
 }
 
 // Nothing that is typed is an error of the query language, or finds a message
