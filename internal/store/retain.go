@@ -15,10 +15,14 @@ import (
 const slackPages = 256
 
 // spare are the messages that may be deleted: no inbox has them, they wait for
-// nothing, and nobody is still to answer them.
-const spare = `NOT live AND waiting IS NULL
+// nothing, not even for a receipt, and nobody is still to answer them.
+const spare = `NOT live AND waiting IS NULL AND receipt <> 2
 	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.message = record.id AND d.open)
 	AND NOT EXISTS (SELECT 1 FROM prompts p WHERE p.id = record.id AND p.pending)`
+
+// stale are those of them that are not to be known again, should they be sent
+// again: they came without a key, or before the time $3.
+const stale = spare + ` AND (dedup IS NULL OR ts < $3) AND id NOT IN (SELECT message FROM seen)`
 
 // retain deletes what is older, or more, than is to be kept: the oldest first,
 // some at a time.
@@ -81,8 +85,8 @@ func (s *Store) pages(ctx context.Context, what string) (int64, error) {
 // returns how many that were.
 func (s *Store) deleteOldest(ctx context.Context, before time.Time) (int64, error) {
 	ids, err := read(ctx, s, func(ctx context.Context, q querier) ([]string, error) {
-		return all(ctx, q, column[string], "SELECT id FROM record WHERE seq <= $1 AND ts < $2 AND "+spare+" ORDER BY seq LIMIT $3",
-			micros(before.Add(clockSlack)), micros(before), expireStep)
+		return all(ctx, q, column[string], "SELECT id FROM record WHERE seq <= $1 AND ts < $2 AND "+stale+" ORDER BY seq LIMIT $4",
+			micros(before.Add(clockSlack)), micros(before), micros(s.opts.Now().Add(-onceFor)), expireStep)
 	})
 	if err != nil || len(ids) == 0 {
 		return 0, err

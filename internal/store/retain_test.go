@@ -66,6 +66,36 @@ func TestRetainByAge(t *testing.T) {
 	})
 }
 
+// What may be sent once more is known again for a day, and a receipt that is
+// due can still be sent, however little is kept.
+func TestRetainWhatIsStillNeeded(t *testing.T) {
+	onBothWith(t, Options{Retain: time.Hour, RetainBytes: 1}, func(t *testing.T, s *Store, c *clock) {
+		hook := script(1)
+		_, err := s.Once(t.Context(), []string{"key"}, hook.ID)
+		must(t, err)
+		call := script(2)
+		call.Dedup = "call|key"
+		for _, m := range []hub.Message{hook, call, person(3), person(4), script(5)} {
+			add(t, s, m, to("a"))
+			settle(t, s, hub.Settlement{Agent: "a", Message: m.ID, State: hub.Acknowledged})
+		}
+		must(t, s.ReceiptSent(t.Context(), "p3"))
+		keep := func(after time.Duration) {
+			t.Helper()
+			c.Add(after)
+			_, err := s.Expire(t.Context(), time.Time{}, time.Time{})
+			must(t, err)
+		}
+		keep(2 * time.Hour)
+		expect(t, "on the same day", logged(t, s, hub.LogFilter{}), "p4 p3 s2 s1")
+		keep(onceFor)
+		expect(t, "a day later", logged(t, s, hub.LogFilter{}), "p4")
+		must(t, s.ReceiptSent(t.Context(), "p4"))
+		keep(0)
+		expect(t, "once the receipt was sent", logged(t, s, hub.LogFilter{}), "")
+	})
+}
+
 // The record stays below its size: the oldest goes.
 func TestRetainBySize(t *testing.T) {
 	onBothWith(t, Options{RetainBytes: 2 << 20}, func(t *testing.T, s *Store, c *clock) {
@@ -130,7 +160,7 @@ func TestTheFileShrinks(t *testing.T) {
 
 func TestRetentionReadsNothingThatItKeeps(t *testing.T) {
 	s := open(t, Options{})
-	got := plan(t, s, "SELECT id FROM record WHERE seq <= $1 AND ts < $2 AND "+spare+" ORDER BY seq LIMIT $3", 1, 1, 1)
+	got := plan(t, s, "SELECT id FROM record WHERE seq <= $1 AND ts < $2 AND "+stale+" ORDER BY seq LIMIT $4", 1, 1, 1, 1)
 	if !strings.Contains(got, "SEARCH record USING INTEGER PRIMARY KEY") || strings.Contains(got, "TEMP B-TREE") {
 		t.Errorf("%s, want the order of the table itself", got)
 	}
