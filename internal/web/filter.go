@@ -27,22 +27,14 @@ type query struct {
 	zone *time.Location // that the reader gave times in
 }
 
-var parameters = []string{
-	"source", "target", "participant_a", "participant_b", "exclude", "since", "until", "page", "tz", "q", "via", "before", "after",
-}
-
 // ways are the values of via.
 var ways = []hub.Via{hub.ViaPlatform, hub.ViaTool, hub.ViaNotify, hub.ViaHook, hub.ViaPrompt}
 
-// parseQuery reads an address. An empty parameter, which forms send, is none.
-// It fails with Invalid and names the parameter that is wrong.
+// parseQuery reads an address. An empty parameter, which forms send, is none,
+// and neither is one that is not known. It fails with Invalid and names the
+// parameter that is wrong.
 func parseQuery(v url.Values) (q query, err error) {
-	for name := range v {
-		if !slices.Contains(parameters, name) {
-			return q, hub.Errorf(hub.Invalid, "%s: there is no such filter; there are %s", line(name, 50), strings.Join(parameters, ", "))
-		}
-	}
-	get := func(name string) string { return strings.TrimSpace(v.Get(name)) }
+	get := func(name string) string { return strings.TrimSpace(strings.ToValidUTF8(v.Get(name), "\uFFFD")) }
 	q.LogFilter = hub.LogFilter{
 		Source: get("source"), Target: get("target"), ParticipantA: get("participant_a"), ParticipantB: get("participant_b"),
 		Via: hub.Via(get("via")), Text: get("q"), Limit: pageSize,
@@ -67,7 +59,7 @@ func parseQuery(v url.Values) (q query, err error) {
 
 // parseExclude reads lists of names with commas between them.
 func parseExclude(lists []string) (names []string, err error) {
-	for _, name := range strings.Split(strings.Join(lists, ","), ",") {
+	for _, name := range strings.Split(strings.ToValidUTF8(strings.Join(lists, ","), "\uFFFD"), ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			names = append(names, name)
 		}
@@ -91,7 +83,7 @@ func (q query) parseTime(name, s string) (t time.Time, err error) {
 	if err != nil {
 		t, err = time.ParseInLocation("2006-01-02T15:04", s, q.zone)
 	}
-	if t = t.UTC(); err != nil || t.Year() > 9999 { // an offset can do that
+	if t = t.UTC(); err != nil || t.Year() < 0 || t.Year() > 9999 { // an offset can do that
 		return t, hub.Errorf(hub.Invalid, "%s: give a time like 2006-01-02T15:04 or 2006-01-02T15:04:05Z", name)
 	}
 	return t, nil

@@ -40,6 +40,8 @@ func TestAnAddressSaysWhatIsShown(t *testing.T) {
 		{"participant_a=a&participant_b=b", hub.LogFilter{ParticipantA: "a", ParticipantB: "b"}},
 		{"exclude=a&exclude=b,+c,&exclude=", hub.LogFilter{Exclude: []string{"a", "b", "c"}}},
 		{"q=build+failed&via=notify", hub.LogFilter{Text: "build failed", Via: hub.ViaNotify}},
+		{"q=caf%e9+%ff", hub.LogFilter{Text: "caf\uFFFD \uFFFD"}},         // not UTF-8
+		{"form=b&utm_source=mail&source=ci", hub.LogFilter{Source: "ci"}}, // parameters of somebody else's
 		{"page=0", hub.LogFilter{}},
 		{"page=3", hub.LogFilter{Skip: 150}},
 		{"page=200", hub.LogFilter{Skip: 10000}},
@@ -74,11 +76,11 @@ func TestABadParameterIsNamed(t *testing.T) {
 		"since=yesterday":                       "since",
 		"until=9999-12-31T23:59:59-12:00":       "until",
 		"until=2026-11-30":                      "until",
+		"since=0000-01-01T00:00:00%2B12:00":     "since",
 		"tz=Mars/Olympus":                       "tz",
 		"tz=../../etc/passwd":                   "tz",
 		"via=pigeon":                            "via",
 		"exclude=" + strings.Repeat("a,", 101):  "exclude",
-		"form=ci":                               "form",
 	} {
 		_, err := parse(t, address)
 		if hub.KindOf(err) != hub.Invalid || !strings.HasPrefix(hub.Readable(err), name+":") {

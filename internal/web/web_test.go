@@ -223,7 +223,7 @@ func TestWhatIsNotAPageIsAnsweredInJSON(t *testing.T) {
 	b := s.browser()
 	admin := []string{"Authorization", "Bearer admin-token", "Accept", "application/json"}
 	for path, status := range map[string]int{
-		"/admin?page=201": 400, "/admin?source=a&form=b": 400, "/admin/messages/1": 400, "/admin/messages/" + someID: 404, "/admin/nothing": 404,
+		"/admin?page=201": 400, "/admin?via=a&form=b": 400, "/admin/messages/1": 400, "/admin/messages/" + someID: 404, "/admin/nothing": 404,
 		"/admin?before=" + someID: 404,
 	} {
 		if got := b.open(path, status, admin...); !strings.HasPrefix(got, `{"error":"`) {
