@@ -83,12 +83,14 @@ func (tx *txn) index() (int, error) {
 // if there are too many words. https://www.sqlite.org/fts5.html#full_text_query_syntax
 func match(text string) (string, error) {
 	var words []string
+	parts := 0 // FTS5 takes a word to pieces, and looks for each
 	for word := range strings.FieldsFuncSeq(strings.ToValidUTF8(text, " "), blank) {
-		if strings.ContainsFunc(word, inWord) {
+		if n := len(strings.FieldsFunc(word, betweenWords)); n > 0 {
+			parts += n
 			words = append(words, `"`+strings.ReplaceAll(word, `"`, `""`)+`"`)
 		}
 	}
-	if len(words) > searchWords {
+	if parts > searchWords {
 		return "", hub.Errorf(hub.Invalid, "search for at most %d words", searchWords)
 	}
 	if len(words) == 0 {
@@ -99,4 +101,4 @@ func match(text string) (string, error) {
 
 func blank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
-func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+func betweenWords(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }
