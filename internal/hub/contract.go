@@ -32,7 +32,8 @@ type Receipt struct {
 	To AgentID
 
 	// Author is whose message it answers by its reply_to, and who alone gets
-	// it therefore. Empty: it named its addressee, or none is known.
+	// it therefore. Empty: it named its addressee, or says more on its author's
+	// own message, or none is known.
 	Author AgentID
 }
 

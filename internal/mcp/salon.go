@@ -65,8 +65,8 @@ func (x *tools) sendMessage(ctx context.Context, c *call, in messageArgs) (strin
 	if err != nil {
 		return "", err
 	}
-	text := fate(cmp.Or(m.To, r.Author), r)
-	if m.To == "" && r.Author == "" && meta["reply_to"] != "" {
+	text := fate(addressee(m, r), r)
+	if r.To == "" && meta["reply_to"] != "" {
 		text += "\nreply_to names no message of another agent or script that is known here: this was for everybody."
 	}
 	if len(dropped) > 0 {
@@ -79,6 +79,16 @@ func (x *tools) sendMessage(ctx context.Context, c *call, in messageArgs) (strin
 func (s *session) wrote(m hub.Message) hub.Message {
 	m.Via, m.Agent, m.Subject, m.Session = hub.ViaTool, s.saved.Agent, s.saved.Subject, s.saved.ID
 	return m
+}
+
+// addressee is whom m went to, as its author may hear it. Who says more on a
+// message of its own may have sent that by an alias: it does not learn whose.
+func addressee(m hub.Message, r hub.Receipt) hub.AgentID {
+	byAlias := m.To == "" && r.Author == "" && r.To != "" && r.Known // perhaps
+	if byAlias {
+		return "the same agent"
+	}
+	return cmp.Or(m.To, r.To)
 }
 
 // fate says what became at once of a message to an agent.

@@ -93,6 +93,22 @@ func TestAnswerSaysWhereItWent(t *testing.T) {
 	}
 }
 
+// Who wrote by an alias is not told whom that stands for, even with more to say.
+func TestAttackWhoIsBehindAnAlias(t *testing.T) {
+	h := startHub(t, setup{})
+	h.relay.Aliases = map[hub.AgentID]hub.AgentID{"notes": "bob"}
+	alice := h.mailbox("alice")
+	for _, want := range []string{"held for ", "sent to 1 sessions of "} {
+		first := alice.Tool("send_message", map[string]any{"content": "x", "target": "notes"}).Text
+		id := first[strings.Index(first, "(id ")+len("(id ") : strings.Index(first, ")")]
+		more := alice.Tool("send_message", map[string]any{"content": "y", "meta": map[string]any{"reply_to": id}}).Text
+		if !strings.HasPrefix(first, want+"notes") || !strings.HasPrefix(more, want+"the same agent") || strings.Contains(first+more, "bob") {
+			t.Errorf("%q, then %q", first, more)
+		}
+		h.mailbox("bob").Tool("list_chats", nil)
+	}
+}
+
 // What an agent says is recorded with the session that said it.
 func TestSessionOfAnAgentsMessageIsKnown(t *testing.T) {
 	h := startHub(t, setup{})

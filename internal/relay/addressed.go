@@ -20,8 +20,9 @@ func (r *Relay) receiveAddressed(ctx context.Context, m hub.Message) (hub.Receip
 	}
 	var author hub.AgentID
 	if m.To == "" {
-		author = correspondent(m, first)
-		m.To = author
+		if m.To = correspondent(m, first); m.To == first.Agent {
+			author = m.To
+		}
 	}
 	quiet := false
 	if m.Via == hub.ViaTool {

@@ -41,7 +41,7 @@ func TestAnswerWithoutATargetGoesToTheAuthor(t *testing.T) {
 		},
 		{
 			"more on one's own message", says("ci", "desk", hub.ViaTool, ""),
-			func(id hub.MessageID) hub.Message { return says("ci", "", hub.ViaTool, id) }, "desk", "desk",
+			func(id hub.MessageID) hub.Message { return says("ci", "", hub.ViaTool, id) }, "", "desk",
 		},
 		{
 			"a target counts for more", says("ci", "desk", hub.ViaTool, ""),
