@@ -23,8 +23,15 @@ const (
 )
 
 // clockSlack is how far back the clock may have been set for a message to be
-// found by the end of its time range.
+// found by the end of its time range once the clock is right again.
 const clockSlack = time.Minute
+
+// reach is the last place that a message from before a time can have, clockSlack
+// after it; while the clock is set back further, it is the last of all.
+func reach(t string) string {
+	return fmt.Sprintf("(SELECT CASE WHEN seq - ts > %[1]d THEN seq ELSE %[2]s + %[1]d END FROM record ORDER BY seq DESC LIMIT 1)",
+		clockSlack.Microseconds(), t)
+}
 
 // itself is the source of what the hub says.
 const itself = "aldis"
@@ -174,7 +181,7 @@ func direction(f hub.LogFilter) string {
 }
 
 // conditions are those of f that do not depend on who the parties are. A seq is
-// a time that is never before that of its message, nor much later.
+// a time that is never before that of its message, nor past its reach.
 func conditions(f hub.LogFilter, edge int64, seq string) (c clause) {
 	if f.Before != "" {
 		c.add(seq+" < ?", edge)
@@ -185,7 +192,7 @@ func conditions(f hub.LogFilter, edge int64, seq string) (c clause) {
 		c.add(seq+" >= ? AND ts >= ?", micros(f.Since), micros(f.Since))
 	}
 	if !f.Until.IsZero() {
-		c.add(seq+" <= ? AND ts <= ?", micros(f.Until.Add(clockSlack)), micros(f.Until))
+		c.add(seq+" <= "+reach("?")+" AND ts <= ?", micros(f.Until), micros(f.Until))
 	}
 	if f.Via != "" {
 		c.add("via = ?", string(f.Via))

@@ -85,8 +85,8 @@ func (s *Store) pages(ctx context.Context, what string) (int64, error) {
 // returns how many that were.
 func (s *Store) deleteOldest(ctx context.Context, before time.Time) (int64, error) {
 	ids, err := read(ctx, s, func(ctx context.Context, q querier) ([]string, error) {
-		return all(ctx, q, column[string], "SELECT id FROM record WHERE seq <= $1 AND ts < $2 AND "+stale+" ORDER BY seq LIMIT $4",
-			micros(before.Add(clockSlack)), micros(before), micros(s.opts.Now().Add(-onceFor)), expireStep)
+		return all(ctx, q, column[string], "SELECT id FROM record WHERE seq <= "+reach("$1")+" AND ts < $2 AND "+stale+" ORDER BY seq LIMIT $4",
+			micros(before), micros(before), micros(s.opts.Now().Add(-onceFor)), expireStep)
 	})
 	if err != nil || len(ids) == 0 {
 		return 0, err
