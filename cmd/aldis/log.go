@@ -219,7 +219,7 @@ func (m logMessage) line() string {
 	if len(m.Content) > textShown {
 		text += "…"
 	}
-	return fmt.Sprintf("%s  %-8s  %s  %s  %s  %s", m.Time.Local().Format(time.DateTime), m.Via,
+	return fmt.Sprintf("%s  %-8s  %s  %s  %s  %s", m.Time.Local().Format(time.DateTime), hub.OneLine(string(m.Via), 8),
 		column(source), column(target), column(m.fate()), text)
 }
 

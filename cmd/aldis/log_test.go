@@ -61,6 +61,16 @@ func aldisLog(ctx context.Context, url string, stdout, stderr io.Writer, args ..
 	return run(ctx, args, env{strings.NewReader(""), stdout, stderr, func(string) string { return "" }})
 }
 
+// A terminal acts on nothing in a line, though the record was taken over from
+// another program.
+func TestLogLine(t *testing.T) {
+	const evil = "\x1b]0;\u009b2J\r\n\u202e"
+	m := logMessage{Via: evil, Source: evil, Name: evil, Target: evil, Content: evil, Deliveries: []logDelivery{{To: evil, State: "failed", Reason: evil}}}
+	if line := m.line(); strings.ContainsAny(line, "\x1b\u009b\r\n\u202e") {
+		t.Errorf("line %q", line)
+	}
+}
+
 func TestLog(t *testing.T) {
 	h, stop := logHub(t, t.TempDir(), 0)
 	defer stop()
