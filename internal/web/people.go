@@ -33,7 +33,12 @@ func (p *Pages) agents(w http.ResponseWriter, r *http.Request) error {
 	}
 	page := agentsPage{frame: frame{Title: "Agents", In: true, Here: "agents"}, Presence: now}
 	for _, s := range now.Sessions {
+		s.Client = line(s.Client, hub.PreviewBytes)
 		page.Heard = append(page.Heard, sessionRow{s, moment{s.Used}})
+	}
+	page.Platforms = slices.Clone(now.Platforms)
+	for i := range page.Platforms {
+		page.Platforms[i].Detail = line(page.Platforms[i].Detail, hub.PreviewBytes)
 	}
 	return render(w, http.StatusOK, "agents", page)
 }

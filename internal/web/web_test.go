@@ -302,6 +302,7 @@ func TestTheLinksLeadThroughTheWholeListAndBack(t *testing.T) {
 		t.Errorf("page=2 has %d messages, want the last 20", len(got))
 	}
 	b.wants(b.open("/admin?source=nobody", 200), "No message is like that.")
+	b.wants(b.open("/admin?page=9", 200), "No message is here.", `href="/admin">All messages`)
 }
 
 func TestAnEmptyRecordSaysSo(t *testing.T) {
@@ -355,6 +356,11 @@ func TestThePageOfAgents(t *testing.T) {
 	}
 	b.wants(b.open("/admin/agents", 200), "signal: down", "connection refused", "crush-signal <small>default</small>", ">here<",
 		`href="/admin?target=a%26b">3</a>, 2 of them held`, ">away</span> <small>another session", ">pull<", "claude-code")
+	hides := "a\u202eb\u200b" + strings.Repeat("c", hub.PreviewBytes)
+	s.now = Presence{Sessions: []Session{{Client: hides}}, Platforms: []hub.PlatformReport{{Detail: hides}}}
+	if page := b.open("/admin/agents", 200); strings.Count(page, "a\uFFFDb\uFFFDc") != 2 || strings.Count(page, "c…") != 2 {
+		t.Errorf("the page does not show what hides in names of clients and in details:\n%s", page)
+	}
 }
 
 func TestThePageOfPermissions(t *testing.T) {
