@@ -220,7 +220,7 @@ func (s *Server) initialize(w http.ResponseWriter, r *http.Request, req *jsonrpc
 	_, acks := params.Capabilities.Experimental[capabilityAttach]
 	sv := hub.SavedSession{
 		ID: hub.SessionID(rand.Text()), Agent: agent, Named: agent != "", Seat: seat,
-		Subject: who.Subject(), Acks: acks, Client: hub.Clip(params.ClientInfo.Name, 100), Version: version,
+		Subject: who.Subject(), Acks: acks, Client: hub.OneLine(params.ClientInfo.Name, 100), Version: version,
 	}
 	if !sv.Named {
 		sv.Agent = hub.AgentID(sv.ID)

@@ -167,6 +167,17 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// aldis status writes it to a terminal.
+func TestAttackANameOfAClientThatHidesSomething(t *testing.T) {
+	h := startHub(t, setup{})
+	c := h.client()
+	c.Name = "x\x1b[2J\n\u202e" + strings.Repeat("y", 200)
+	c.Connect()
+	if got, want := h.table.List()[0].Client, "x\uFFFD[2J \uFFFDyyy"; !strings.HasPrefix(got, want) || len(got) > 100 {
+		t.Errorf("%q, want %q… of at most 100 bytes", got, want)
+	}
+}
+
 func TestDeleteEndsASessionForGood(t *testing.T) {
 	h := startHub(t, setup{})
 	c := h.mailbox("alice")
