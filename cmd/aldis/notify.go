@@ -56,6 +56,10 @@ func (c *notifyCmd) notice(stdin io.Reader) (*notice, error) {
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--label (ALDIS_LABEL) says who sends: %w", err)}
 	}
+	unsendable := func(r rune) bool { return r < ' ' || r > '~' }
+	if len(c.Key) > 255 || strings.ContainsFunc(c.Key, unsendable) {
+		return nil, usageError{errors.New("--key: want 1 to 255 printable ASCII characters")}
+	}
 	body := map[string]any{}
 	if c.To != nil { // --to "$TYPO" is not meant for everybody
 		if body["target"] = *c.To; strings.TrimSpace(*c.To) == "" {

@@ -77,3 +77,26 @@ func TestNotifyIsTriedAgainWhileTheHubIsAway(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatNotifyDoesNotEvenTry(t *testing.T) {
+	home := func(name string) string {
+		return map[string]string{"HOME": t.TempDir(), "USERPROFILE": t.TempDir()}[name]
+	}
+	for args, want := range map[string]string{
+		"--to=bob hi":                "--label",
+		"--label=ci --to= hi":        "--to is empty",
+		"--label=ci --meta=x hi":     "--meta: want KEY=VALUE",
+		"--label=ci \u00a0":          "nothing to say",
+		"--label=ci -":               "nothing to say",
+		"--label=ci --key=\u00e4 hi": "--key",
+		"--label=ci --key=a\nb hi":   "--key",
+		"--label=ci --token=a\tb hi": "--token",
+		"--label=ci --key=" + strings.Repeat("k", 256) + " hi": "--key",
+	} {
+		var said strings.Builder
+		e := env{stdin: strings.NewReader(" \n"), stdout: &said, stderr: &said, getenv: home}
+		if code := run(t.Context(), append([]string{"notify", "--hub=http://127.0.0.1:1"}, strings.Split(args, " ")...), e); code != exitUsage || !strings.Contains(said.String(), want) {
+			t.Errorf("notify %q: exit %d, want %d; %s", args, code, exitUsage, said.String())
+		}
+	}
+}

@@ -296,6 +296,9 @@ func (h *Hub) local() string {
 func (h *HubSender) AfterApply() error {
 	first, _, _ := strings.Cut(string(h.Token), ",")
 	h.Token = Secret(strings.TrimSpace(first))
+	if h.Token != "" && !sendable(string(h.Token)) {
+		return errors.New("--token: a token is printable ASCII without blanks")
+	}
 	return nil
 }
 
@@ -303,9 +306,6 @@ func (h *HubSender) AfterApply() error {
 func (a *Attach) AfterApply() error {
 	if a.Agent != "" && !agentName(string(a.Agent)) {
 		return errors.New("--agent: want 1 to 128 bytes of printable text without blanks around it")
-	}
-	if a.Token != "" && !sendable(string(a.Token)) {
-		return errors.New("--token: a token is printable ASCII without blanks")
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ type commandLine struct {
 	Channel struct{ Channel }   `cmd:""`
 	Status  struct{ HubAdmin }  `cmd:""`
 	Send    struct{ HubSender } `cmd:""`
+	Attach  struct{ Attach }    `cmd:""`
 }
 
 type env map[string]string
@@ -207,6 +208,8 @@ func TestWrongSettingsAreErrorsThatNameThem(t *testing.T) {
 		{"serve --env-file=/nowhere/aldis.conf", nil, []string{"/nowhere/aldis.conf"}},
 		{"serve", env{"ALDIS_CONFIG": "/nowhere/aldis.conf"}, []string{"/nowhere/aldis.conf"}},
 		{"serve", env{"HOME": "", "USERPROFILE": ""}, []string{"--state-dir", "ALDIS_STATE_DIR"}},
+		{"send", env{"ALDIS_TOKEN": "a\tb"}, []string{"--token", "blanks"}},
+		{"attach", env{"ALDIS_TOKEN": "a\tb"}, []string{"--token", "blanks"}},
 		{"status --hub=localhost:8765", nil, []string{"--hub", "http://"}},
 		{"status --hub=http://u:p@localhost", nil, []string{"--hub"}},
 	} {
