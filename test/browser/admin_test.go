@@ -3,6 +3,7 @@ package browser
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os/exec"
@@ -299,6 +300,28 @@ func TestWhatIsReadDoesNotMove(t *testing.T) {
 	p.untilRows("two", "one")
 	p.click("#live")
 	p.untilRows("three", "two", "one")
+}
+
+// A browser has six connections to one hub, for all its tabs.
+func TestAPageThatNobodySeesHoldsNoConnection(t *testing.T) {
+	t.Parallel()
+	d := startHub(t)
+	d.notify("ci", "nobody", "one")
+	p := d.admin(t, "/admin")
+	p.untilRows("one")
+	eval[any](p, `void (window.others = Array.from({ length: 5 }, () => new EventSource('/admin/live')))`)
+	p.demo.eventually("five other pages are live", func() bool {
+		return eval[bool](p, `others.every((s) => s.readyState === EventSource.OPEN)`)
+	})
+	const show = `Object.defineProperty(document, 'hidden', { value: %v, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))`
+	eval[any](p, fmt.Sprintf(show, true))
+	if !eval[bool](p, `fetch('/admin', { signal: AbortSignal.timeout(5000) }).then((r) => r.ok, () => false)`) {
+		t.Error("a hidden page is in the way of others")
+	}
+	d.notify("ci", "nobody", "two")
+	eval[any](p, `others.forEach((s) => s.close())`)
+	eval[any](p, fmt.Sprintf(show, false))
+	p.untilRows("two", "one")
 }
 
 func TestThePagesWithoutAMouse(t *testing.T) {

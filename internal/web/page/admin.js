@@ -24,7 +24,9 @@ function fields(form) {
 
 // follow keeps the list fresh.
 function follow(list, toggle, news) {
-  let stream = null;
+  let on = false;
+  let stream = null; // null too while nobody looks
+  let lost = false; // it broke off since it was last heard
   let wanted = list.dataset.changes; // what the record is at
   let busy = false;
 
@@ -61,12 +63,24 @@ function follow(list, toggle, news) {
     if (added.length) news.textContent = added.length === 1 ? 'A new message' : `${added.length} new messages`;
   }
 
-  function set(on) {
-    stream?.close();
-    stream = on ? new EventSource('/admin/live') : null;
+  function set(to) {
+    on = to;
     toggle.setAttribute('aria-checked', String(on));
-    if (!on) return;
-    let lost = false;
+    connect();
+  }
+
+  // connect listens while somebody looks: a browser has six connections to one
+  // hub, for all its tabs.
+  function connect() {
+    const wants = on && !document.hidden;
+    if (wants === Boolean(stream)) return;
+    if (!wants) {
+      stream.close();
+      stream = null;
+      lost = true;
+      return;
+    }
+    stream = new EventSource('/admin/live');
     stream.addEventListener('changed', (e) => {
       if (lost) list.dataset.changes = ''; // a hub that has started again counts anew
       lost = false;
@@ -81,8 +95,9 @@ function follow(list, toggle, news) {
     });
   }
 
-  toggle.addEventListener('click', () => set(!stream));
-  for (const e of ['selectionchange', 'visibilitychange']) document.addEventListener(e, refresh);
+  toggle.addEventListener('click', () => set(!on));
+  document.addEventListener('visibilitychange', connect);
+  document.addEventListener('selectionchange', refresh);
   toggle.hidden = false;
   set(true);
 }
