@@ -267,10 +267,7 @@ func (a Listen) Loopback() bool {
 }
 
 // AfterApply completes and checks the settings. Kong calls it.
-func (h *Hub) AfterApply(l *Loader) error {
-	if err := h.complete(l); err != nil {
-		return err
-	}
+func (h *Hub) AfterApply() error {
 	if h.URL == "" {
 		h.URL = h.local()
 	}
@@ -280,6 +277,14 @@ func (h *Hub) AfterApply(l *Loader) error {
 	}
 	h.URL = strings.TrimRight(h.URL, "/")
 	return nil
+}
+
+// AfterApply finds the state folder, where the token is read there. Kong calls it.
+func (h *HubAdmin) AfterApply(l *Loader) error {
+	if h.AdminToken != "" {
+		return nil
+	}
+	return h.complete(l)
 }
 
 // local is where a hub with these settings is reached from its own machine: one

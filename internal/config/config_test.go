@@ -208,6 +208,7 @@ func TestWrongSettingsAreErrorsThatNameThem(t *testing.T) {
 		{"serve --env-file=/nowhere/aldis.conf", nil, []string{"/nowhere/aldis.conf"}},
 		{"serve", env{"ALDIS_CONFIG": "/nowhere/aldis.conf"}, []string{"/nowhere/aldis.conf"}},
 		{"serve", env{"HOME": "", "USERPROFILE": ""}, []string{"--state-dir", "ALDIS_STATE_DIR"}},
+		{"status", env{"HOME": "", "USERPROFILE": ""}, []string{"--state-dir", "ALDIS_STATE_DIR"}},
 		{"send", env{"ALDIS_TOKEN": "a\tb"}, []string{"--token", "blanks"}},
 		{"attach", env{"ALDIS_TOKEN": "a\tb"}, []string{"--token", "blanks"}},
 		{"status --hub=localhost:8765", nil, []string{"--hub", "http://"}},
@@ -324,6 +325,15 @@ func TestSenderTakesTheFirstTokenOfARotation(t *testing.T) {
 	} {
 		if c, _, err := parse(t, "send", tt.env); err != nil || c.Send.Token != tt.want {
 			t.Errorf("%v: %q, %v", tt.env, string(c.Send.Token), err)
+		}
+	}
+}
+
+// A service has no home often.
+func TestWhoHasATokenNeedsNoHome(t *testing.T) {
+	for _, args := range []string{"send", "attach", "status --admin-token=a"} {
+		if _, _, err := parse(t, args, env{"HOME": "", "USERPROFILE": ""}); err != nil {
+			t.Errorf("%s: %v", args, err)
 		}
 	}
 }
