@@ -141,16 +141,23 @@ func (l *Logins) In(r *http.Request) bool {
 	return in
 }
 
-// browser returns the name in the cookie of r, if that is good.
+// browser returns the name in the first good cookie of r. Whatever else runs on
+// this host may have set one of the same name that comes before ours.
 func (l *Logins) browser(r *http.Request) (name string, in bool) {
-	c, err := r.Cookie(cookieName(r))
-	if err != nil {
-		return "", false
+	for _, c := range r.CookiesNamed(cookieName(r)) {
+		if name, in = l.check(c.Value); in {
+			break
+		}
 	}
-	name, rest, _ := strings.Cut(c.Value, ".")
+	return name, in
+}
+
+// check returns the name in a cookie, if that is good.
+func (l *Logins) check(value string) (name string, in bool) {
+	name, rest, _ := strings.Cut(value, ".")
 	ends, _, _ := strings.Cut(rest, ".")
 	at, err := strconv.ParseInt(ends, 10, 64)
-	if err != nil || !hmac.Equal([]byte(c.Value), []byte(l.stamp(name, time.Unix(at, 0)))) || !l.now().Before(time.Unix(at, 0)) {
+	if err != nil || !hmac.Equal([]byte(value), []byte(l.stamp(name, time.Unix(at, 0)))) || !l.now().Before(time.Unix(at, 0)) {
 		return "", false
 	}
 	l.mu.Lock()

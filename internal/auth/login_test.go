@@ -201,6 +201,19 @@ func TestAttackAForgedCookie(t *testing.T) {
 	other.wants(good, false, "another hub's")
 }
 
+// Cookies are a host's: what else runs there can set one that comes first.
+func TestAttackACookieInFrontOfOurs(t *testing.T) {
+	d := newDesk(t)
+	good := d.logIn("")
+	name, _, _ := strings.Cut(good, "=")
+	both := name + "=x; " + good
+	d.wants(both, true, "behind a stranger's")
+	if err := d.LogOut(httptest.NewRecorder(), from("POST", both)); err != nil {
+		t.Fatal(err)
+	}
+	d.wants(both, false, "once logged out")
+}
+
 func TestAttackALoginFromElsewhere(t *testing.T) {
 	for name, change := range map[string]func(*http.Request){
 		"another site":      func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
