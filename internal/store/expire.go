@@ -136,14 +136,18 @@ func (tx *txn) cut(id string, keep Keep) error {
 	if err != nil || !ok {
 		return err
 	}
+	kept := m
 	if keep != KeepFull {
-		m = preview(m)
+		kept = preview(m)
 	}
-	text, err := encode(m)
+	text, err := encode(kept)
 	if err != nil {
 		return err
 	}
 	_, err = tx.exec("UPDATE record SET live = FALSE, body = $2 WHERE id = $1", id, text)
+	if err == nil && kept.Text != m.Text { // more of it may have been kept when it was indexed
+		_, err = tx.exec("UPDATE search SET text = $2 WHERE rowid = (SELECT seq FROM record WHERE id = $1)", id, kept.Text)
+	}
 	return err
 }
 

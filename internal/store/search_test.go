@@ -103,6 +103,29 @@ func TestIndexHasWhatIsKept(t *testing.T) {
 	}
 }
 
+// Nor are they found once less is kept than when they were put into the index.
+func TestIndexHasNoMoreThanIsKeptNow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	c := newClock()
+	s := open(t, Options{Path: path, Keep: KeepFull, Now: c.Now})
+	for n, word := range []string{"secret", "mystery"} {
+		m := person(n)
+		m.Text = "hello " + strings.Repeat("x ", hub.PreviewBytes) + word
+		add(t, s, m, to("a"))
+		if n == 0 {
+			indexed(t, s)
+		}
+	}
+	must(t, s.Close())
+	s = open(t, Options{Path: path, Now: c.Now})
+	c.Add(30 * 24 * time.Hour)
+	expire(t, s, c)
+	indexed(t, s)
+	for _, tt := range []struct{ word, want string }{{"secret", ""}, {"mystery", ""}, {"hello", "p1 p0"}} {
+		expect(t, tt.word, logged(t, s, hub.LogFilter{Text: tt.word}), tt.want)
+	}
+}
+
 // What is deleted is not found any more, whether it was in the index or not yet.
 func TestIndexForgets(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *Store, _ *clock) {
