@@ -258,7 +258,7 @@ func readText(words []string, stdin io.Reader) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("read standard input: %w", err)
 		}
-		return string(b), nil
+		return strings.TrimRight(string(b), "\r\n"), nil // as a shell does with what a command says
 	}
 	return strings.Join(words, " "), nil
 }
