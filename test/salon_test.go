@@ -249,7 +249,7 @@ func TestNotifyFromAShell(t *testing.T) {
 	if got := <-done; got.code != 0 {
 		t.Errorf("across a restart: %+v", got)
 	}
-	if got, want := contents(a.await(4)), []string{"Build 214 is green", "line one\nline two\n", "once", "while it was away"}; !slices.Equal(got, want) {
+	if got, want := contents(a.await(4)), []string{"Build 214 is green", "line one\nline two", "once", "while it was away"}; !slices.Equal(got, want) {
 		t.Errorf("the agent got %q, want %q", got, want)
 	}
 }
