@@ -236,3 +236,11 @@ func FuzzLogFilter(f *testing.F) {
 		}
 	})
 }
+
+// What aldis log prints is passed on: whoever has the id of a session can be it.
+func TestLogSaysTheStartOfASessionAlone(t *testing.T) {
+	b, err := json.Marshal(newLogMessage(hub.LogEntry{Session: "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}))
+	if err != nil || !strings.Contains(string(b), `"sender_session_id":"ABCDEFGH"`) {
+		t.Errorf("%s, %v", b, err)
+	}
+}

@@ -37,7 +37,7 @@ type logMessage struct {
 	Meta       map[string]string `json:"meta,omitempty"`
 	Status     hub.Status        `json:"route_status,omitempty"`
 	Addr       string            `json:"sender_addr,omitempty"`
-	Session    hub.SessionID     `json:"sender_session_id,omitempty"`
+	Session    string            `json:"sender_session_id,omitempty"` // its start
 	Deliveries []logDelivery     `json:"deliveries,omitempty"`
 }
 
@@ -53,7 +53,7 @@ type logDelivery struct {
 func newLogMessage(e hub.LogEntry) logMessage {
 	m := logMessage{
 		ID: e.ID, Time: e.Time, Via: e.Via, Kind: e.Kind, Platform: e.Platform, Source: e.Source, Name: e.Name, Target: e.Target,
-		Content: e.Text, Raw: e.Raw, Meta: e.Meta, Status: e.Status, Addr: e.Addr, Session: e.Session,
+		Content: e.Text, Raw: e.Raw, Meta: e.Meta, Status: e.Status, Addr: e.Addr, Session: e.Session.Short(),
 	}
 	for _, d := range e.Deliveries {
 		to := string(d.Agent)
