@@ -147,6 +147,14 @@ func (p *page) untilShows(selector, text string) {
 	})
 }
 
+// untilMessage waits for the page of one message, whose title the list's begins with.
+func (p *page) untilMessage() {
+	p.t.Helper()
+	p.demo.eventually("the page of a message", func() bool {
+		return eval[bool](p, `document.readyState === 'complete' && !!document.querySelector('.text')`)
+	})
+}
+
 // refused is what Chrome itself says of a page with such a status.
 func refused(status string) string {
 	return `log network error: Failed to load resource: the server responded with a status of ` + status + ` .*`
@@ -353,7 +361,7 @@ func TestThePagesWithoutAMouse(t *testing.T) {
 		t.Error("the focus cannot be seen")
 	}
 	p.press(kb.Enter)
-	p.untilShows("h1", "Message")
+	p.untilMessage()
 	p.untilShows(".text", "one")
 	onTo(" Agents")
 	p.press(kb.Enter)
@@ -396,7 +404,7 @@ func TestThePagesAreInNobodysWay(t *testing.T) {
 			check("/", "Aldis")
 			p.visit(d.url + "/admin")
 			p.click("#list .what a")
-			p.untilShows("h1", "Message")
+			p.untilMessage()
 			check(eval[string](p, `location.pathname`), "Message")
 			noMore := p.excuse(refused(`400 \(Bad Request\)`))
 			check("/admin?page=x", "Bad Request")
@@ -418,7 +426,7 @@ func TestAttackAMessageIsNothingButWords(t *testing.T) {
 	for i, m := range mischief {
 		p.visit(d.url + "/admin")
 		p.click("#list tbody tr:nth-child(" + strconv.Itoa(len(mischief)-i) + ") a")
-		p.untilShows("h1", "Message")
+		p.untilMessage()
 		if got := eval[string](p, `document.querySelector('.text').textContent`); got != m {
 			t.Errorf("the page shows %q, want %q", got, m)
 		}
