@@ -147,6 +147,13 @@ func (p *page) untilShows(selector, text string) {
 	})
 }
 
+// message returns the path of the nth newest message.
+func (p *page) message(d *demo, n int) string {
+	p.t.Helper()
+	p.visit(d.url + "/admin")
+	return eval[string](p, `document.querySelector('#list tbody tr:nth-child(`+strconv.Itoa(n)+`) a').getAttribute('href')`)
+}
+
 // untilMessage waits for the page of one message, whose title the list's begins with.
 func (p *page) untilMessage() {
 	p.t.Helper()
@@ -402,10 +409,7 @@ func TestThePagesAreInNobodysWay(t *testing.T) {
 			check("/admin/agents", "Agents")
 			check("/admin/prompts", "Permissions")
 			check("/", "Aldis")
-			p.visit(d.url + "/admin")
-			p.click("#list .what a")
-			p.untilMessage()
-			check(eval[string](p, `location.pathname`), "Message")
+			check(p.message(d, 1), "Message")
 			noMore := p.excuse(refused(`400 \(Bad Request\)`))
 			check("/admin?page=x", "Bad Request")
 			noMore()
@@ -424,8 +428,7 @@ func TestAttackAMessageIsNothingButWords(t *testing.T) {
 	p := d.admin(t, "/admin")
 	p.demo.eventually("the list shows them all", func() bool { return len(p.rows()) == len(mischief) })
 	for i, m := range mischief {
-		p.visit(d.url + "/admin")
-		p.click("#list tbody tr:nth-child(" + strconv.Itoa(len(mischief)-i) + ") a")
+		p.visit(d.url + p.message(d, len(mischief)-i))
 		p.untilMessage()
 		if got := eval[string](p, `document.querySelector('.text').textContent`); got != m {
 			t.Errorf("the page shows %q, want %q", got, m)

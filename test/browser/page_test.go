@@ -156,7 +156,7 @@ func (p *page) excuse(pattern string) (noMore func()) {
 
 // outage is what Chrome itself says while nobody answers, or not yet.
 const outage = `log network error: Failed to load resource: ` +
-	`(net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)|the server responded with a status of 503 \(Service Unavailable\))` +
+	`(net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|SOCKET_NOT_CONNECTED|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)|the server responded with a status of 503 \(Service Unavailable\))` +
 	` /phone/(events|session|messages)`
 
 // do runs a command of the browser's protocol.

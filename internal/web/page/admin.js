@@ -29,10 +29,11 @@ function follow(list, toggle, news) {
   let lost = false; // it broke off since it was last heard
   let wanted = list.dataset.changes; // what the record is at
   let busy = false;
+  let pressed = false; // what is pressed has to be there when it is let go, or it is no click
 
   const reading = () => {
     const s = getSelection();
-    return !s.isCollapsed && list.contains(s.anchorNode);
+    return pressed || (!s.isCollapsed && list.contains(s.anchorNode));
   };
 
   async function refresh() {
@@ -98,6 +99,10 @@ function follow(list, toggle, news) {
   toggle.addEventListener('click', () => set(!on));
   document.addEventListener('visibilitychange', connect);
   document.addEventListener('selectionchange', refresh);
+  list.addEventListener('pointerdown', () => { pressed = true; });
+  for (const end of ['pointerup', 'pointercancel']) {
+    document.addEventListener(end, () => setTimeout(() => { pressed = false; refresh(); }));
+  }
   toggle.hidden = false;
   set(true);
 }
