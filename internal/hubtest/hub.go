@@ -28,7 +28,7 @@ type Hub struct {
 
 	t   testing.TB
 	srv *http.Server
-	ln  pipeListener
+	ln  *PipeListener
 
 	mu       sync.Mutex
 	down     bool
@@ -53,12 +53,12 @@ type pushed struct {
 
 // NewHub returns a hub that is up until the end of the test.
 func NewHub(t testing.TB) *Hub {
-	h := &Hub{t: t, wake: make(chan struct{}), ln: pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}}
+	h := &Hub{t: t, wake: make(chan struct{}), ln: NewPipeListener()}
 	h.srv = &http.Server{Handler: h}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = h.srv.Serve(&h.ln)
+		_ = h.srv.Serve(h.ln)
 	}()
 	t.Cleanup(func() {
 		h.Down()
@@ -80,7 +80,7 @@ func (h *Hub) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	h.mu.Lock()
 	h.conns = append(h.conns, near)
 	h.mu.Unlock()
-	return near, h.ln.put(ctx, far)
+	return near, h.ln.Put(ctx, far)
 }
 
 // Down ends the hub as a crash does: its connections break. Up starts it again.
@@ -303,43 +303,3 @@ func (h *Hub) stream(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 }
-
-// A pipeListener accepts connections that are pipes: their ends wait in
-// virtual time.
-type pipeListener struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func (l *pipeListener) put(ctx context.Context, c net.Conn) error {
-	select {
-	case l.conns <- c:
-		return nil
-	case <-l.done:
-		return net.ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return nil
-}
-
-func (l *pipeListener) Addr() net.Addr { return pipeAddr{} }
-
-type pipeAddr struct{}
-
-func (pipeAddr) Network() string { return "pipe" }
-func (pipeAddr) String() string  { return "pipe" }

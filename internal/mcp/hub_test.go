@@ -120,8 +120,8 @@ func agentTokens(hash [32]byte) (hub.AgentID, bool) {
 func (h *testHub) serveHTTP(handler http.Handler, log *slog.Logger, inPipes bool) func(context.Context) error {
 	h.t.Helper()
 	if inPipes {
-		ln := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
-		h.url, h.dial = "http://127.0.0.1:80/mcp", ln.dial
+		ln := hubtest.NewPipeListener()
+		h.url, h.dial = "http://127.0.0.1:80/mcp", ln.Dial
 		srv := &http.Server{Handler: httpd.Guard(log, httpd.NewHosts("127.0.0.1", "80", nil), handler)}
 		return func(ctx context.Context) error {
 			go func() { _ = srv.Serve(ln) }()
@@ -343,46 +343,5 @@ func (p *presence) Orphaned(ctx context.Context, agent hub.AgentID, last hub.Seq
 
 func (p *presence) Settled(s hub.Settlement)                        { p.relay.Settled(s) }
 func (p *presence) Handed(ctx context.Context, ss []hub.Settlement) { p.relay.Handed(ctx, ss) }
-
-// A pipeListener accepts connections that are pipes: their ends wait in
-// virtual time.
-type pipeListener struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
-	near, far := net.Pipe()
-	select {
-	case l.conns <- far:
-		return near, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return nil
-}
-
-func (l *pipeListener) Addr() net.Addr { return pipeAddr{} }
-
-type pipeAddr struct{}
-
-func (pipeAddr) Network() string { return "pipe" }
-func (pipeAddr) String() string  { return "pipe" }
 
 func recordIn(t testing.TB) string { return filepath.Join(t.TempDir(), "aldis.db") }
