@@ -107,9 +107,11 @@ func (tx *txn) settle(st hub.Settlement) (handed []string, err error) {
 			return nil, err
 		}
 	}
-	const raise = `UPDATE deliveries SET state = $4, reason = $5, changed = $6,
-		held = CASE WHEN $4 < 2 THEN held END, open = (open AND $4 < 3)
-		WHERE state < $7 AND `
+	raise := `UPDATE deliveries SET state = $4, reason = $5, changed = $6, held = CASE WHEN $4 < 2 THEN held END`
+	if st.State > hub.HandedOver { // else the index of what is open need not be touched
+		raise += ", open = FALSE"
+	}
+	raise += " WHERE state < $7 AND "
 	below := st.State
 	if st.State == hub.Failed {
 		below = hub.HandedOver
