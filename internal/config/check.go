@@ -15,6 +15,8 @@ import (
 	"aldis/internal/hub"
 )
 
+var errEmptyHost = errors.New("--host is empty; 0.0.0.0 is every address, 127.0.0.1 this machine alone")
+
 // AfterApply completes and checks the settings. Kong calls it.
 func (s *Serve) AfterApply(l *Loader) error {
 	if err := s.Common.complete(l); err != nil {
@@ -22,7 +24,7 @@ func (s *Serve) AfterApply(l *Loader) error {
 	}
 	s.DB = s.record(s.DB)
 	s.Signal.complete(l)
-	return errors.Join(s.checkMode(), s.checkTokens(), s.Signal.check(), s.checkNumbers(), s.checkAgents())
+	return errors.Join(s.checkMode(), s.checkTokens(), s.Signal.check(), s.checkNumbers(), s.checkAgents(), s.checkHistory())
 }
 
 // AfterApply completes the settings. Kong calls it.
@@ -45,7 +47,7 @@ func (s *Serve) checkMode() error {
 		return errors.New("--channel=false: aldis serve is always a channel; leave the setting out")
 	}
 	if s.Host == "" { // to Go it means every address, to whoever has written --host "$TYPO" it does not
-		return errors.New("--host is empty; 0.0.0.0 is every address, 127.0.0.1 this machine alone")
+		return errEmptyHost
 	}
 	return nil
 }

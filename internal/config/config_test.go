@@ -25,6 +25,7 @@ type commandLine struct {
 	Status  struct{ HubAdmin }  `cmd:""`
 	Send    struct{ HubSender } `cmd:""`
 	Attach  struct{ Attach }    `cmd:""`
+	History struct{ History }   `cmd:""`
 }
 
 type env map[string]string
@@ -138,6 +139,8 @@ func TestSettingsOfEveryKindFromTheEnvironment(t *testing.T) {
 		Alias:   []Alias{{"notes", "laptop-a"}, {"drafts", "home-mac"}},
 		DB:      filepath.FromSlash("/state/aldis.db"),
 		Channel: true, Transport: "http",
+		Desktop:     Desktop{MaxMessages: 200, MaxConversations: 100},
+		HistoryAuth: HistoryAuth{AuthMode: "static", RequiredScope: []string{"signal:read"}, RateLimitPerMinute: 120},
 	}
 	if diff := cmp.Diff(want, c.Serve.Serve); diff != "" {
 		t.Error(diff)

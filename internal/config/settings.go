@@ -68,6 +68,10 @@ type Serve struct {
 	DB              string      `name:"db" vars:"ALDIS_DB,AGENT_SALON_DB" placeholder:"PATH" help:"The record. Default: aldis.db in the state folder."`
 	JSONLLog        string      `name:"jsonl-log" vars:"ALDIS_JSONL_LOG,AGENT_SALON_JSONL_LOG" placeholder:"PATH" help:"Append each message, with its text, and what becomes of it to this file, a line of JSON each; opened anew on SIGHUP."`
 
+	History     bool        `vars:"ALDIS_HISTORY" help:"Serve Signal Desktop's history too, read-only, at /history/mcp; no token of the hub opens it."`
+	Desktop     Desktop     `embed:"" prefix:"history-"`
+	HistoryAuth HistoryAuth `embed:"" prefix:"history-"`
+
 	Channel   bool   `vars:"ALDIS_CHANNEL,SIGNAL_MCP_CHANNEL" default:"true" hidden:"" help:"Accepted; serve always pushes."`
 	Transport string `vars:"ALDIS_TRANSPORT,SIGNAL_MCP_TRANSPORT" default:"http" hidden:"" help:"Accepted; serve always speaks http."`
 }
