@@ -1,0 +1,96 @@
+package tools
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"aldis/internal/auth"
+	"aldis/internal/httpd"
+	"aldis/internal/hub"
+)
+
+// writeTime is how long a host may take to read an answer.
+const writeTime = 30 * time.Second
+
+// Handler serves /mcp, in all protocol versions from 2024-11-05 to 2026-07-28.
+// Who calls has passed the authentication, see auth.From, the check of Host and
+// Origin, and the bound of the body.
+//
+// There are no sessions. Versions before 2026-07-28 let a server do without
+// (2025-11-25, Transports, Session Management), and a server that only answers
+// has nothing to remember: so no session can be stolen or has to be evicted,
+// and a restart cuts nobody off. GET and DELETE are answered 405 for the same
+// reason: nothing is ever pushed.
+func (s *Server) Handler() http.Handler {
+	srv := s.sdk(httpCaller)
+	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return srv }, &mcp.StreamableHTTPOptions{
+		Stateless:                  true,
+		JSONResponse:               true,
+		DisableLocalhostProtection: true, // httpd.Guard knows which hosts are ours; behind a proxy they are not local
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p := &plain{ResponseWriter: w}
+		h.ServeHTTP(p, r.WithContext(context.WithValue(r.Context(), requestKey{}, r.Context())))
+		p.flush()
+	})
+}
+
+// requestKey is where the context of a request travels through the SDK, which
+// keeps its values but not its end: a call whose host has hung up would go on.
+type requestKey struct{}
+
+func httpCaller(ctx context.Context, req *mcp.CallToolRequest) caller {
+	c := caller{who: auth.From(ctx).Subject(), client: clientOf(req)}
+	c.patience, _ = ctx.Value(requestKey{}).(context.Context)
+	return c
+}
+
+// clientOf returns what the host calls itself. Before 2026-07-28 it says so
+// in another request only, so that its User-Agent has to do.
+func clientOf(req *mcp.CallToolRequest) string {
+	if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
+		return hub.OneLine(p.ClientInfo.Name, 100)
+	}
+	if req.Extra == nil {
+		return ""
+	}
+	return hub.OneLine(req.Extra.Header.Get("User-Agent"), 100)
+}
+
+// plain turns refusals that the SDK writes as plain text into JSON, as all
+// others of ours are, and bounds the time that a host may take to read.
+type plain struct {
+	http.ResponseWriter
+	refused int // status; 0: not refused
+	text    strings.Builder
+}
+
+func (p *plain) WriteHeader(status int) {
+	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTime)) // a test's recorder has none
+	if status >= 400 && strings.HasPrefix(p.Header().Get("Content-Type"), "text/plain") {
+		p.refused = status
+		return
+	}
+	p.ResponseWriter.WriteHeader(status)
+}
+
+func (p *plain) Write(b []byte) (int, error) {
+	if p.refused != 0 {
+		return p.text.Write(b)
+	}
+	return p.ResponseWriter.Write(b)
+}
+
+// flush writes a refusal.
+func (p *plain) flush() {
+	if p.refused != 0 {
+		httpd.WriteError(p.ResponseWriter, p.refused, strings.TrimSpace(p.text.String()))
+	}
+}
+
+// Unwrap is for [http.ResponseController].
+func (p *plain) Unwrap() http.ResponseWriter { return p.ResponseWriter }
