@@ -18,7 +18,7 @@ import (
 	"aldis/internal/hub"
 )
 
-// A Kind says which of the three kinds of token a request came with.
+// A Kind says which of the kinds of token a request came with.
 type Kind string
 
 // The kinds.
@@ -26,12 +26,17 @@ const (
 	Shared Kind = "shared" // /mcp under any name, /notify
 	Agent  Kind = "agent"  // /mcp and /notify as one agent
 	Admin  Kind = "admin"  // /admin, /api, /metrics; never an agent's
+	Reader Kind = "reader" // a [Resource]'s: the history, and nothing of the hub
 )
 
 // A Principal is who a request's token stands for.
 type Principal struct {
 	Kind  Kind
 	Agent hub.AgentID // whose token it is, if Kind is Agent
+
+	// If Kind is Reader.
+	Name   string // "static", or the issuer, "|" and who it says has given leave
+	Client string // id of the OAuth client; empty: not known
 }
 
 // Subject names the principal in records: what it began stays its own when its
@@ -44,6 +49,8 @@ func (p Principal) Subject() string {
 		return "agent:" + string(p.Agent)
 	case Admin:
 		return "admin"
+	case Reader:
+		return p.Name
 	default:
 		return "nobody"
 	}

@@ -16,6 +16,8 @@ type Server struct {
 	// set before use
 	Addr    string   // host:port; port 0 takes any that is free
 	Hosts   []string // allowed besides our own, see [NewHosts]
+	Pages   Pages    // of elsewhere that may call us
+	MaxBody int64    // bytes that a request's body may have; zero: [MaxBody]
 	Handler http.Handler
 	Log     *slog.Logger
 	Grace   time.Duration // for requests under way when Serve's context ends; zero: 5 s
