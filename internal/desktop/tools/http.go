@@ -33,9 +33,9 @@ func (s *Server) Handler() http.Handler {
 		DisableLocalhostProtection: true, // httpd.Guard knows which hosts are ours; behind a proxy they are not local
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := &plain{ResponseWriter: w}
-		h.ServeHTTP(p, r.WithContext(context.WithValue(r.Context(), requestKey{}, r.Context())))
-		p.flush()
+		a := &answering{ResponseWriter: w}
+		h.ServeHTTP(a, r.WithContext(context.WithValue(r.Context(), requestKey{}, r.Context())))
+		a.finish()
 	})
 }
 
@@ -61,36 +61,48 @@ func clientOf(req *mcp.CallToolRequest) string {
 	return hub.OneLine(req.Extra.Header.Get("User-Agent"), 100)
 }
 
-// plain turns refusals that the SDK writes as plain text into JSON, as all
+// answering turns refusals that the SDK writes as plain text into JSON, as all
 // others of ours are, and bounds the time that a host may take to read.
-type plain struct {
+type answering struct {
 	http.ResponseWriter
 	refused int // status; 0: not refused
 	text    strings.Builder
 }
 
-func (p *plain) WriteHeader(status int) {
-	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTime)) // a test's recorder has none
-	if status >= 400 && strings.HasPrefix(p.Header().Get("Content-Type"), "text/plain") {
-		p.refused = status
+func (a *answering) WriteHeader(status int) {
+	if status >= 400 && strings.HasPrefix(a.Header().Get("Content-Type"), "text/plain") {
+		a.refused = status
 		return
 	}
-	p.ResponseWriter.WriteHeader(status)
+	a.deadline(time.Now().Add(writeTime))
+	a.ResponseWriter.WriteHeader(status)
 }
 
-func (p *plain) Write(b []byte) (int, error) {
-	if p.refused != 0 {
-		return p.text.Write(b)
+func (a *answering) Write(b []byte) (int, error) {
+	if a.refused != 0 {
+		return a.text.Write(b)
 	}
-	return p.ResponseWriter.Write(b)
+	a.deadline(time.Now().Add(writeTime))
+	return a.ResponseWriter.Write(b)
 }
 
-// flush writes a refusal.
-func (p *plain) flush() {
-	if p.refused != 0 {
-		httpd.WriteError(p.ResponseWriter, p.refused, strings.TrimSpace(p.text.String()))
+// finish writes a refusal, and sees the answer off before it lifts the
+// deadline: that is the connection's, which may live on.
+func (a *answering) finish() {
+	if a.refused != 0 {
+		httpd.WriteError(a.ResponseWriter, a.refused, strings.TrimSpace(a.text.String()))
+		return
 	}
+	// An error means that the host has gone; there is nobody to tell.
+	_ = http.NewResponseController(a.ResponseWriter).Flush()
+	a.deadline(time.Time{})
+}
+
+// deadline bounds the writing. Not supported means no connection to guard: a
+// test's recorder.
+func (a *answering) deadline(t time.Time) {
+	_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(t)
 }
 
 // Unwrap is for [http.ResponseController].
-func (p *plain) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+func (a *answering) Unwrap() http.ResponseWriter { return a.ResponseWriter }

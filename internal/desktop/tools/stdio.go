@@ -70,9 +70,10 @@ func (l *line) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return m, err
 }
 
-// finish waits until all is answered, for as long as a call may take.
+// finish waits until all is answered. Each call ends in time; a host that has
+// closed its end may not read its answer.
 func (l *line) finish() {
-	late := time.After(maxTime)
+	late := time.After(maxTime + writeTime)
 	for l.open.Load() > 0 {
 		select {
 		case <-l.answered:
