@@ -1,0 +1,143 @@
+package sqlcipher
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// The layout of the -shm file: two copies of the header of the WAL index, then
+// what checkpoints and readers tell each other.
+const (
+	indexSize     = 48
+	indexFrames   = 16  // in the index: mxFrame, the last frame that is committed
+	indexSalts    = 32  // in the index: the generation of the WAL that it is about
+	attemptedAt   = 128 // nBackfillAttempted
+	attemptedSize = 4
+)
+
+// settle is how old a time of a file must be before it tells writes apart: two
+// within one tick of the clock that the file system uses leave the same time.
+const settle = 20 * time.Millisecond
+
+// errPassing says that something is halfway through a change.
+var errPassing = errors.New("the files are changing")
+
+// A mark is the state of the files as far as it tells of writes. Two that are
+// equal are of one state, if the times in them had settled.
+type mark struct {
+	main, wal stamp
+	folder    int64 // when a file in it was made or removed, Unix nanoseconds
+	header    walHeader
+	index     [indexSize]byte // zeros: there is none
+	attempted uint32          // the last frame that a checkpoint has set out to copy into the main file
+}
+
+// A stamp is the size of a file in bytes, and when it was written to, in Unix
+// nanoseconds. The zero value is that of no file.
+type stamp struct{ size, written int64 }
+
+func stampOf(info fs.FileInfo) stamp {
+	return stamp{size: info.Size(), written: info.ModTime().UnixNano()}
+}
+
+// mark reads the mark. The -shm file comes first, and in it attempted before
+// the index: a writer that begins a new generation sets the index, then
+// attempted to 0. So an index of our generation vouches for what was read
+// before it, and a 0 of the next generation is never taken for one of ours.
+func (db *DB) mark() (m mark, err error) {
+	if err := db.markIndex(&m); err != nil {
+		return m, err
+	}
+	if err := db.markWAL(&m); err != nil {
+		return m, err
+	}
+	main, err := db.root.Stat(db.name)
+	if err != nil {
+		return m, err
+	}
+	folder, err := db.root.Stat(".")
+	if err != nil {
+		return m, err
+	}
+	m.main, m.folder = stampOf(main), folder.ModTime().UnixNano()
+	return m, nil
+}
+
+// markIndex reads attempted and the index apart from each other: between them
+// are the bytes that SQLite locks, which nobody may read on Windows.
+func (db *DB) markIndex(m *mark) error {
+	f, err := db.openLog("-shm")
+	if f == nil {
+		return err
+	}
+	defer f.Close()
+	var attempted [attemptedSize]byte
+	var copies [2][indexSize]byte
+	for _, part := range []struct {
+		b  []byte
+		at int64
+	}{{attempted[:], attemptedAt}, {copies[0][:], 0}, {copies[1][:], indexSize}} {
+		if _, err := f.ReadAt(part.b, part.at); errors.Is(err, io.EOF) {
+			return nil // just made
+		} else if err != nil {
+			return passing(err)
+		}
+	}
+	if copies[0] != copies[1] {
+		return errPassing
+	}
+	m.attempted, m.index = binary.NativeEndian.Uint32(attempted[:]), copies[0]
+	return nil
+}
+
+func (db *DB) markWAL(m *mark) error {
+	f, err := db.openLog("-wal")
+	if f == nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.ReadAt(m.header[:], 0); err != nil && !errors.Is(err, io.EOF) {
+		return passing(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	m.wal = stampOf(info)
+	return nil
+}
+
+// openLog opens a file that need not be there: it is nil then.
+func (db *DB) openLog(suffix string) (*os.File, error) {
+	f, err := db.root.Open(db.name + suffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return f, passing(err)
+}
+
+// committed is the last frame of which the index says so.
+func (m *mark) committed() uint32 { return binary.NativeEndian.Uint32(m.index[indexFrames:]) }
+
+// vouches reports whether the index proves, alone, that the committed frames of
+// w and the pages of the main file that they leave are one committed state.
+func (m *mark) vouches(w *wal) bool {
+	return m.header == w.header && w.header.valid() &&
+		string(m.index[indexSalts:indexSalts+8]) == string(w.header.salts()) &&
+		m.attempted <= w.last && w.last <= m.committed()
+}
+
+// settled reports whether a write after now would leave another time than those
+// in the mark. Times of the future are as good as those of the past.
+func (m *mark) settled(now time.Time) bool {
+	for _, t := range []int64{m.main.written, m.wal.written, m.folder} {
+		if age := now.Sub(time.Unix(0, t)); -settle < age && age < settle {
+			return false
+		}
+	}
+	return true
+}
