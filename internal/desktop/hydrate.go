@@ -1,0 +1,141 @@
+package desktop
+
+import (
+	"cmp"
+	"context"
+
+	"aldis/internal/hub"
+)
+
+// Bounds of what is shown of one message besides its text.
+const (
+	maxQuote       = 4 << 10 // bytes of a text that is quoted, of a question
+	maxLink        = 1 << 10 // bytes
+	maxName        = 256     // bytes of a name, a title, a caption, an emoji
+	maxReactions   = 50
+	maxAttachments = 32
+	maxItems       = 16 // choices of a poll, links, contacts, files of a quote
+)
+
+// messages makes of rows what hosts are shown, in the same order, with texts of
+// at most bodyMax bytes.
+func (v *view) messages(ctx context.Context, rows []row, bodyMax int) ([]Message, error) {
+	files, err := v.attachments(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.meet(ctx, rows); err != nil {
+		return nil, err
+	}
+	msgs := make([]Message, len(rows))
+	for i, r := range rows {
+		msgs[i] = v.message(r, files[r.id], bodyMax)
+	}
+	return msgs, nil
+}
+
+// message is one row as hosts are shown it. Of one whose content is gone, or
+// may be seen once, it says that alone.
+func (v *view) message(r row, f *files, bodyMax int) Message {
+	m := Message{
+		ID:             r.id,
+		ConversationID: r.conversation,
+		Direction:      Direction(r.kind),
+		SentAt:         r.sent,
+		ReceivedAt:     cmp.Or(r.receivedAt.Int64, r.json.ReceivedAtMS),
+		Sender:         v.sender(r),
+		ViewOnce:       r.viewOnce,
+		Deleted:        r.json.Deleted,
+		Erased:         r.erased && !r.json.Deleted,
+		Reactions:      v.reactions(r.json.Reactions),
+	}
+	switch {
+	case r.json.Deleted || r.erased:
+	case r.viewOnce:
+		m.Attachments = []Attachment{{ViewOnce: true}}
+	default:
+		v.fill(&m, r, f, bodyMax)
+	}
+	return m
+}
+
+// fill adds the content.
+func (v *view) fill(m *Message, r row, f *files, bodyMax int) {
+	m.Body, m.BodyTruncated = clip(withMentions(r.body, mentioned(r.json.BodyRanges), v.people.mention), bodyMax)
+	m.EditedAt = r.json.EditedAt
+	m.Quote = v.quote(r.json.Quote)
+	m.Attachments, m.BodyPartial = attached(r, f)
+	if s := r.json.Sticker; s != nil {
+		m.Sticker = &Sticker{Emoji: hub.Clip(s.Emoji, maxName)}
+	}
+	if p := r.json.Poll; p != nil {
+		m.Poll = &Poll{Question: hub.Clip(p.Question, maxQuote), Options: some(p.Options, maxItems, short)}
+	}
+	m.Previews = some(r.json.Previews, maxItems, func(p previewJSON) Preview {
+		return Preview{URL: hub.Clip(p.URL, maxLink), Title: short(p.Title)}
+	})
+	m.Contacts = some(r.json.Contacts, maxItems, contactJSON.title)
+}
+
+// clip is hub.Clip that says whether it did.
+func clip(s string, most int) (clipped string, cut bool) {
+	clipped = hub.Clip(s, most)
+	return clipped, len(clipped) < len(s) && len(s) > most
+}
+
+func short(s string) string { return hub.Clip(s, maxName) }
+
+// some makes at most so many values of others.
+func some[T, U any](vals []T, most int, fn func(T) U) (made []U) {
+	for _, val := range vals[:min(len(vals), most)] {
+		made = append(made, fn(val))
+	}
+	return made
+}
+
+// sender is who wrote a message: our account wrote what went out, which its row
+// often does not say.
+func (v *view) sender(r row) *Person {
+	switch source := cmp.Or(r.source, r.json.SourceServiceID); {
+	case r.kind == string(Outgoing):
+		return v.people.byService(cmp.Or(v.people.self, source))
+	case source != "":
+		return v.people.byService(source)
+	default:
+		return v.people.byConversation(r.conversation)
+	}
+}
+
+func (v *view) reactions(given []reactionJSON) (shown []Reaction) {
+	for _, r := range given {
+		if r.Emoji != "" && len(shown) < maxReactions {
+			shown = append(shown, Reaction{Emoji: short(r.Emoji), From: v.people.byConversation(r.FromID), At: r.At})
+		}
+	}
+	return shown
+}
+
+// quote is what a message answers. Its text and files are a copy, so they have
+// gone with the message when that may be seen once only, or is from before the
+// time of the grants.
+func (v *view) quote(q *quoteJSON) *Quote {
+	if q == nil {
+		return nil
+	}
+	shown := &Quote{SentAt: q.ID, Author: v.people.byService(q.author()), ViewOnce: q.ViewOnce, NotFound: q.NotFound}
+	if q.ViewOnce || q.ID < v.reader.grants.Since {
+		return shown
+	}
+	shown.Text = hub.Clip(withMentions(q.Text, mentioned(q.BodyRanges), v.people.mention), maxQuote)
+	shown.Attachments = some(q.Attachments, maxItems, func(a attachmentJSON) QuoteAttachment {
+		return QuoteAttachment{ContentType: short(a.ContentType), FileName: short(a.FileName)}
+	})
+	return shown
+}
+
+func (q *quoteJSON) author() string { return cmp.Or(q.AuthorACI, q.AuthorUUID) }
+
+// title is the name of somebody whose contact was shared.
+func (c contactJSON) title() string {
+	return short(firstName("", c.Name.Nickname, c.Name.Display, joined(c.Name.Given, c.Name.Family), c.Organization))
+}
