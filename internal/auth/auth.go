@@ -82,19 +82,28 @@ func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) 
 // Authenticate returns whose token r carries, or an error that is to be
 // answered with [Unauthorized].
 func (t Tokens) Authenticate(r *http.Request) (Principal, error) {
-	headers := r.Header.Values("Authorization")
-	if len(headers) == 0 {
+	if len(r.Header.Values("Authorization")) == 0 {
 		if t.AllowUnauthenticated {
 			return Principal{Kind: Shared}, nil
 		}
 		return Principal{}, errNoToken
 	}
-	scheme, token, _ := strings.Cut(headers[0], " ")
-	token = strings.TrimSpace(token)
-	if len(headers) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+	token, ok := bearer(r)
+	if !ok {
 		return Principal{}, errBadToken
 	}
 	return t.lookUp(Hash(token))
+}
+
+// bearer returns the one token that r's header carries (RFC 6750, section 2.1).
+func bearer(r *http.Request) (token string, ok bool) {
+	headers := r.Header.Values("Authorization")
+	if len(headers) != 1 {
+		return "", false
+	}
+	scheme, token, _ := strings.Cut(headers[0], " ")
+	token = strings.TrimSpace(token)
+	return token, strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
 // lookUp goes through all candidates whatever matches, so that the time it

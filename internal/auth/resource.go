@@ -1,11 +1,24 @@
 package auth
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"aldis/internal/httpd"
 	"aldis/internal/hub"
+)
+
+const (
+	minToken  = 32       // characters of a token that a person has chosen
+	maxToken  = 16 << 10 // bytes of a token that is looked at
+	badTokens = 30       // a minute and network
 )
 
 // ResourceOptions say what a [Resource] is and whose tokens open it.
@@ -17,39 +30,164 @@ type ResourceOptions struct {
 	Tokens []string // all valid, each of at least 32 characters
 	Issuer string   // https; http for loopback alone
 
-	Audience string   // that Issuer's tokens must name
-	Scopes   []string // all of which Issuer's tokens must have
+	// In the mode oidc.
+	Audience string   // that a token must name (RFC 8707)
+	Scopes   []string // all of which a token must have
 
-	PerMinute int              // requests of one subject; zero: no limit
+	PerMinute int              // POST requests of one subject; zero: no limit
 	Log       *slog.Logger     // learns that the issuer is out, and that it is back
 	Now       func() time.Time // nil: time.Now
 }
 
-// A Resource is an OAuth protected resource (RFC 9728): what it lets through
-// came with a bearer token that is its own.
-type Resource struct{}
-
-// CheckURL fails with Invalid unless url can be what hosts reach a resource by.
-func CheckURL(url string) error { return hub.Errorf(hub.Unavailable, "not built yet") }
+// A Resource is an OAuth protected resource: it lets through what comes with a
+// bearer token (RFC 6750) that is fixed, or that its issuer has signed.
+//
+// It answers 401 for a fault of the token alone, because hosts take one 401 as
+// "log in anew": what can't be decided because the issuer is out is a 503.
+type Resource struct {
+	url      *url.URL // nil: not known
+	name     string
+	scopes   []string
+	issuer   string // empty: the mode static
+	verify   func(ctx context.Context, token string) (Principal, *refusal)
+	requests httpd.Limiter // by subject
+	tries    httpd.Limiter // with a token that was not valid, by network
+	log      *slog.Logger
+}
 
 // NewResource fails with Invalid if o can not work. It asks nothing of the
 // issuer, which need not be up.
 func NewResource(o ResourceOptions) (*Resource, error) {
-	return nil, hub.Errorf(hub.Unavailable, "not built yet")
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	res := &Resource{
+		name: o.Name, scopes: o.Scopes, issuer: o.Issuer, log: o.Log,
+		requests: httpd.Limiter{PerMinute: o.PerMinute, Now: o.Now},
+		tries:    httpd.Limiter{PerMinute: badTokens, Now: o.Now},
+	}
+	if err := res.locate(o.URL); err != nil {
+		return nil, err
+	}
+	if o.Issuer == "" {
+		res.verify = Tokens{Shared: o.Tokens}.verify
+		return res, checkTokens(o.Tokens)
+	}
+	res.verify = newIssuer(o).verify
+	return res, checkIssuer(o)
+}
+
+func checkTokens(tokens []string) error {
+	if len(tokens) == 0 {
+		return hub.Errorf(hub.Invalid, "set a token or an issuer of tokens: whoever reaches this could read it")
+	}
+	if slices.ContainsFunc(tokens, func(t string) bool { return len(t) < minToken }) {
+		return hub.Errorf(hub.Invalid, "a token needs at least %d characters", minToken)
+	}
+	return nil
+}
+
+// verify takes one of t's shared tokens for the one reader that there is.
+func (t Tokens) verify(_ context.Context, token string) (Principal, *refusal) {
+	if p, err := t.lookUp(Hash(token)); err != nil || p.Kind != Shared {
+		return Principal{}, invalid(errBadToken.Error())
+	}
+	return Principal{Kind: Reader, Name: "static"}, nil
 }
 
 // Require lets only requests with a valid token through, and tells next who it
 // is, see [From].
-func (res *Resource) Require(next http.Handler) http.Handler { return next }
+func (res *Resource) Require(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, no := res.authenticate(r)
+		if no == nil && r.Method == http.MethodPost {
+			no = limited(res.requests.Allow(p.Subject()))
+		}
+		if no != nil {
+			res.refuse(w, r, no)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(With(r.Context(), p)))
+	})
+}
 
-// Metadata serves what RFC 9728, section 3, has hosts look for, at the paths of
-// [Resource.MetadataPaths].
-func (res *Resource) Metadata() http.Handler { return http.NotFoundHandler() }
+// authenticate returns whose token r carries. Who has tried too many is not
+// heard, so that guessing is slow; but a tunnel or proxy on this machine sends
+// everybody's requests, and one who guesses must not shut the others out.
+func (res *Resource) authenticate(r *http.Request) (Principal, *refusal) {
+	if r.URL.Query().Has("access_token") {
+		return Principal{}, &refusal{http.StatusBadRequest, "invalid_request", "send the token in the Authorization header: addresses end up in logs", 0}
+	}
+	if len(r.Header.Values("Authorization")) == 0 {
+		return Principal{}, &refusal{status: http.StatusUnauthorized, msg: errNoToken.Error()}
+	}
+	from := network(r.RemoteAddr)
+	if wait := res.tries.Wait(from); wait > 0 {
+		return Principal{}, limited(wait, false)
+	}
+	token, ok := bearer(r)
+	if !ok || len(token) > maxToken {
+		return Principal{}, invalid("this is not a bearer token")
+	}
+	p, no := res.verify(r.Context(), token)
+	if no != nil && no.code == invalidToken && !local(from) {
+		_, _ = res.tries.Allow(from) // counts; the answer is for the next one
+	}
+	return p, no
+}
 
-// MetadataPaths returns where Metadata is looked for: at the root, and with the
-// path of the resource behind it.
-func (res *Resource) MetadataPaths() []string { return nil }
+func local(network string) bool {
+	ip, err := netip.ParseAddr(network)
+	return err == nil && ip.Unmap().IsLoopback() || network == "::/64"
+}
 
-// Host returns the host and port, if it has one, of the resource's URL, to which
-// [httpd.Server] must answer.
-func (res *Resource) Host() string { return "" }
+// A refusal is the answer to a request that is not let through.
+type refusal struct {
+	status int
+	code   string        // RFC 6750, section 3.1; empty: no credentials came, or it is not about them
+	msg    string        // a person or host reads it; printable ASCII without " and \
+	wait   time.Duration // until it may go better; zero: it will not
+}
+
+const invalidToken = "invalid_token"
+
+func invalid(msg string) *refusal {
+	return &refusal{http.StatusUnauthorized, invalidToken, msg, 0}
+}
+
+// limited is nil if ok.
+func limited(wait time.Duration, ok bool) *refusal {
+	if ok {
+		return nil
+	}
+	return &refusal{http.StatusTooManyRequests, "", "too many requests: try again in " + seconds(wait) + " seconds", wait}
+}
+
+func seconds(d time.Duration) string { return strconv.Itoa(max(httpd.Seconds(d), 1)) }
+
+func (res *Resource) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
+	res.log.Debug("request refused", "method", r.Method, "path", r.URL.Path, "status", no.status, "err", no.msg)
+	if no.status == http.StatusUnauthorized || no.code != "" {
+		w.Header().Set("WWW-Authenticate", res.challenge(no))
+	}
+	if no.wait > 0 {
+		w.Header().Set("Retry-After", seconds(no.wait))
+	}
+	httpd.WriteError(w, no.status, no.msg)
+}
+
+// challenge tells a host where to find out how to get a token (RFC 9728,
+// section 5.1), and, if one came, what is wrong with it (RFC 6750, section 3).
+func (res *Resource) challenge(no *refusal) string {
+	params := []string{`realm="aldis"`}
+	if res.issuer != "" {
+		params = []string{`resource_metadata="` + res.metadataURL() + `"`}
+		if len(res.scopes) > 0 {
+			params = append(params, `scope="`+strings.Join(res.scopes, " ")+`"`)
+		}
+	}
+	if no.code != "" {
+		params = append(params, `error="`+no.code+`"`, `error_description="`+no.msg+`"`)
+	}
+	return "Bearer " + strings.Join(params, ", ")
+}

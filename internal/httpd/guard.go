@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// MaxBody is the most bytes that a request's body may have.
+// MaxBody is the most bytes that a request's body may have, where nothing else
+// is said.
 const MaxBody = 1 << 20
 
 // bodyTime is how long a caller may take to send its body.
@@ -24,7 +25,11 @@ const bodyTime = 30 * time.Second
 // 500, each answer carries the hardened headers, a Host or Origin that is not
 // in hosts is refused, and the body is bounded in size and time.
 func Guard(log *slog.Logger, hosts *Hosts, next http.Handler) http.Handler {
-	return recovering(log, headers(hosts.check(bounded(next))))
+	return guard(log, hosts, MaxBody, next)
+}
+
+func guard(log *slog.Logger, hosts *Hosts, maxBody int64, next http.Handler) http.Handler {
+	return recovering(log, headers(hosts.check(bounded(maxBody, next))))
 }
 
 // headers sets the headers of seed reply-routing.md, section Security. A
@@ -40,19 +45,19 @@ func headers(next http.Handler) http.Handler {
 	})
 }
 
-// bounded answers 413 to a declared length over MaxBody, and lets the reading
+// bounded answers 413 to a declared length over most, and lets the reading
 // of a chunked body fail with an [http.MaxBytesError] past it, which [Handle]
 // answers 413 too. The body is not read ahead, so that a caller without a token
 // costs no memory.
-func bounded(next http.Handler) http.Handler {
+func bounded(most int64, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength > MaxBody {
+		if r.ContentLength > most {
 			w.Header().Set("Connection", "close")
-			WriteError(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", MaxBody))
+			WriteError(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", most))
 			return
 		}
 		if r.Body != nil && r.Body != http.NoBody {
-			r.Body = newTimedBody(w, r)
+			r.Body = newTimedBody(w, r, most)
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -67,8 +72,8 @@ type timedBody struct {
 	body io.ReadCloser
 }
 
-func newTimedBody(w http.ResponseWriter, r *http.Request) *timedBody {
-	b := &timedBody{http.NewResponseController(w), http.MaxBytesReader(w, r.Body, MaxBody)}
+func newTimedBody(w http.ResponseWriter, r *http.Request, most int64) *timedBody {
+	b := &timedBody{http.NewResponseController(w), http.MaxBytesReader(w, r.Body, most)}
 	// Not supported means no connection to guard: a test's recorder.
 	_ = b.rc.SetReadDeadline(time.Now().Add(bodyTime))
 	return b
@@ -87,7 +92,7 @@ func (b *timedBody) Read(p []byte) (int, error) {
 func (b *timedBody) Close() error { return b.body.Close() }
 
 // ReadBody returns r's whole body, or an error as [Handle] answers it: 413 for
-// one over MaxBody, 408 for one that came too slowly, 400 for one that broke off.
+// one over the bound, 408 for one that came too slowly, 400 for one that broke off.
 func ReadBody(r *http.Request) ([]byte, error) {
 	b, err := io.ReadAll(r.Body)
 	if _, tooBig := errors.AsType[*http.MaxBytesError](err); tooBig {

@@ -201,7 +201,7 @@ func TestHandlerMayTakeOverTheConnection(t *testing.T) {
 func TestDeadlineIsLiftedOnceTheBodyHasEnded(t *testing.T) {
 	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 	r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
-	bounded(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	bounded(MaxBody, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if len(d.set) != 1 || d.set[0].IsZero() {
 			t.Errorf("before the body was read: %v", d.set)
 		}
@@ -216,7 +216,7 @@ func TestDeadlineIsLiftedOnceTheBodyHasEnded(t *testing.T) {
 
 func TestStreamHasNoDeadline(t *testing.T) {
 	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-	bounded(fine).ServeHTTP(d, httptest.NewRequest("GET", "/", http.NoBody))
+	bounded(MaxBody, fine).ServeHTTP(d, httptest.NewRequest("GET", "/", http.NoBody))
 	if len(d.set) != 0 {
 		t.Errorf("set %v", d.set)
 	}

@@ -12,6 +12,8 @@ import (
 // a name of its own point at our address (DNS rebinding), or that has its
 // visitor's browser call us, names another Host or Origin.
 type Hosts struct {
+	Pages Pages // set before use
+
 	exact map[string]bool // host:port, or a host alone: our port, or none
 	any   map[string]bool // hosts that may be called at any port
 }
@@ -43,12 +45,14 @@ func (h *Hosts) check(next http.Handler) http.Handler {
 			return
 		}
 		for _, origin := range r.Header.Values("Origin") {
-			if !sameOrigin(r, origin) {
+			if !sameOrigin(r, origin) && !h.Pages.allow(r, origin) {
 				WriteError(w, http.StatusForbidden, fmt.Sprintf("a page of %.100q may not call this hub", origin))
 				return
 			}
 		}
-		next.ServeHTTP(w, r)
+		if !h.Pages.answer(w, r) {
+			next.ServeHTTP(w, r)
+		}
 	})
 }
 

@@ -45,6 +45,21 @@ func (l *Limiter) Allow(key string) (wait time.Duration, ok bool) {
 	return 0, true
 }
 
+// Wait returns how long key has to wait until it may act; zero: it may now. It
+// counts nothing.
+func (l *Limiter) Wait(key string) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e, ok := l.keys[key]
+	if !ok || l.PerMinute <= 0 {
+		return 0
+	}
+	now := l.now()
+	r := e.Value.(*bucket).lim.ReserveN(now, 1)
+	defer r.CancelAt(now)
+	return r.DelayFrom(now)
+}
+
 // Seconds returns d in whole seconds, rounded up: what Retry-After takes.
 func Seconds(d time.Duration) int {
 	return int((d + time.Second - 1) / time.Second)

@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,9 +93,11 @@ func (s *Server) stop(srv *http.Server) error {
 // have their own deadline, see bounded.
 func (s *Server) server() *http.Server {
 	host, port := s.hostPort()
+	hosts := NewHosts(host, port, s.Hosts)
+	hosts.Pages = s.Pages
 	silent := &silent{conns: make(map[net.Conn]struct{})}
 	srv := &http.Server{
-		Handler:           Guard(s.Log, NewHosts(host, port, s.Hosts), s.Handler),
+		Handler:           guard(s.Log, hosts, cmp.Or(s.MaxBody, MaxBody), s.Handler),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
