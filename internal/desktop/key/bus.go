@@ -40,15 +40,19 @@ func (s system) linux(ctx context.Context, sealed []byte, backend string) ([]byt
 		return nil, err
 	}
 	defer bus.Close()
-	var reasons []string
+	var reasons error
 	for _, k := range keepers(backend) {
 		text, err := k.open(ctx, bus, sealed)
 		if err == nil {
 			return text, nil
 		}
-		reasons = append(reasons, k.name+": "+err.Error())
+		err = fmt.Errorf("%s: %w", k.name, err)
+		if reasons != nil {
+			err = fmt.Errorf("%w; %w", reasons, err)
+		}
+		reasons = err
 	}
-	return nil, errors.New(strings.Join(reasons, "; "))
+	return nil, reasons
 }
 
 func (k keeper) open(ctx context.Context, bus *dbus.Conn, sealed []byte) ([]byte, error) {
@@ -61,21 +65,16 @@ func (k keeper) open(ctx context.Context, bus *dbus.Conn, sealed []byte) ([]byte
 			clear(secret)
 		}
 	}()
-	// Chromium too tries the empty password then: https://crbug.com/40055416.
-	return openCBC(sealed, linuxRounds, append(secrets, nil)...)
+	return openCBC(sealed, linuxRounds, append(secrets, nil)...) // nil: as in basic
 }
 
 // dial connects to the bus of the user's session, if there is one: it starts
 // none. The connection ends with ctx.
 func dial(ctx context.Context, getenv func(string) string) (*dbus.Conn, error) {
-	address := getenv("DBUS_SESSION_BUS_ADDRESS")
+	address := busAddress(getenv)
 	if address == "" {
-		socket := filepath.Join(getenv("XDG_RUNTIME_DIR"), "bus") // systemd's
-		if info, err := os.Stat(socket); err != nil || info.Mode().Type() != os.ModeSocket {
-			return nil, errors.New("the key is in the keyring of a desktop session, and there is no D-Bus of one: " +
-				"run this within the session, or set DBUS_SESSION_BUS_ADDRESS")
-		}
-		address = "unix:path=" + dbus.EscapeBusAddressValue(socket)
+		return nil, errors.New("the key is in the keyring of a desktop session, and there is no D-Bus of one: " +
+			"run this within the session, or set DBUS_SESSION_BUS_ADDRESS")
 	}
 	bus, err := dbus.Connect(address, dbus.WithContext(ctx))
 	switch {
@@ -85,6 +84,19 @@ func dial(ctx context.Context, getenv func(string) string) (*dbus.Conn, error) {
 		err = ctx.Err()
 	}
 	return nil, fmt.Errorf("connect to the D-Bus of the desktop session: %w", err)
+}
+
+// busAddress returns where the bus of the session is; empty: there is none.
+func busAddress(getenv func(string) string) string {
+	if address := getenv("DBUS_SESSION_BUS_ADDRESS"); address != "" {
+		return address
+	}
+	dir := getenv("XDG_RUNTIME_DIR")
+	socket := filepath.Join(dir, "bus") // systemd's
+	if info, err := os.Stat(socket); dir == "" || err != nil || info.Mode().Type() != os.ModeSocket {
+		return ""
+	}
+	return "unix:path=" + dbus.EscapeBusAddressValue(socket)
 }
 
 // call calls a method of a service that runs already; it starts none. Of an

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package key
 
 import (
@@ -74,13 +76,10 @@ func (s session) command(program, stdin string, args ...string) *exec.Cmd {
 }
 
 // find looks for a key that is wrapped under aSecret, which backend keeps.
-func (s session) find(backend string) (sqlcipher.Key, error) {
+func (s session) find(ctx context.Context, backend string) (sqlcipher.Key, error) {
 	config := `{"encryptedKey":"` + underSecret + `","safeStorageBackend":"` + backend + `"}`
-	return Options{Config: profile(s.T, config, "")}.find(s.Context(), system{os: "linux", getenv: s.getenv})
+	return Options{Config: profile(s.T, config, "")}.find(ctx, system{os: "linux", getenv: s.getenv})
 }
-
-// Context is the test's: a connection has one too.
-func (s session) Context() context.Context { return s.T.Context() }
 
 func (s session) getenv(name string) string {
 	return map[string]string{"DBUS_SESSION_BUS_ADDRESS": s.address}[name]
@@ -97,7 +96,7 @@ func (s session) has(name string) (owned bool) {
 
 func (s session) finds(backend string) {
 	s.Helper()
-	if got, err := s.find(backend); err != nil || hex.EncodeToString(got[:]) != aKey {
+	if got, err := s.find(s.T.Context(), backend); err != nil || hex.EncodeToString(got[:]) != aKey {
 		s.Errorf("got %x, %v", got, err)
 	}
 }
@@ -105,13 +104,13 @@ func (s session) finds(backend string) {
 func TestKeepersAreAskedOnlyIfTheyRun(t *testing.T) {
 	s := newSession(t)
 	for backend, name := range map[string]string{"gnome_libsecret": "org.freedesktop.secrets", "kwallet5": "org.kde.kwalletd5", "kwallet6": "org.kde.kwalletd6"} {
-		got, err := s.find(backend)
+		got, err := s.find(t.Context(), backend)
 		refuses(t, got, err, "does not run", "SIGNAL_MCP_KEY")
 		if s.has(name) {
 			t.Errorf("the look-up has started %s", name)
 		}
 	}
-	got, err := s.find("") // which an older Signal wrote
+	got, err := s.find(t.Context(), "") // which an older Signal wrote
 	refuses(t, got, err, "Secret Service: it does not run", "KWallet 6: it", "KWallet 5: it", "KWallet 4: it")
 }
 

@@ -45,34 +45,52 @@ func (s *secret) UnmarshalJSON(b []byte) error {
 }
 
 func readConfig(path string) (c config, err error) {
-	return c, readJSON(path, &c)
+	err = read(path, func(text []byte) error { return unmarshal(text, &c) })
+	return c, err
 }
 
 // readLocalState returns the key that Windows' Local State holds, as DPAPI
 // has wrapped it.
-func readLocalState(path string) ([]byte, error) {
+func readLocalState(path string) (wrapped []byte, err error) {
+	err = read(path, func(text []byte) (err error) {
+		wrapped, err = localKey(text)
+		return err
+	})
+	return wrapped, err
+}
+
+func localKey(text []byte) ([]byte, error) {
 	var state struct {
 		Crypt struct {
 			Key secret `json:"encrypted_key"`
 		} `json:"os_crypt"`
 	}
-	if err := readJSON(path, &state); err != nil {
+	if err := unmarshal(text, &state); err != nil {
 		return nil, err
 	}
 	defer clear(state.Crypt.Key)
 	wrapped, err := base64.StdEncoding.AppendDecode(nil, state.Crypt.Key)
 	if err != nil {
-		return nil, fmt.Errorf("%s: os_crypt.encrypted_key is not base64", path)
+		return nil, errors.New("os_crypt.encrypted_key is not base64")
 	}
 	wrapped, ok := bytes.CutPrefix(wrapped, []byte("DPAPI"))
 	if !ok {
-		return nil, fmt.Errorf("%s: os_crypt.encrypted_key is not one of DPAPI", path)
+		return nil, errors.New("os_crypt.encrypted_key is not one of DPAPI")
 	}
 	return wrapped, nil
 }
 
-// readJSON reads a file that may hold a secret: its error never quotes it.
-func readJSON(path string, into any) error {
+// unmarshal reads JSON that may hold a secret: its error does not quote it, as
+// that of encoding/json would.
+func unmarshal(text []byte, into any) error {
+	if json.Unmarshal(text, into) != nil {
+		return errors.New("this is not the JSON that Signal Desktop writes")
+	}
+	return nil
+}
+
+// read has a file of Signal's parsed, and wipes its text.
+func read(path string, parse func(text []byte) error) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return fmt.Errorf("look for Signal Desktop's key: %w", err)
@@ -85,8 +103,8 @@ func readJSON(path string, into any) error {
 		return fmt.Errorf("look for Signal Desktop's key: %w", err)
 	}
 	defer clear(text)
-	if json.Unmarshal(text, into) != nil { // which would quote it
-		return fmt.Errorf("%s is not the JSON that Signal Desktop writes", path)
+	if err := parse(text); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }

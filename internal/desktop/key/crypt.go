@@ -15,7 +15,7 @@ const (
 	macRounds   = 1003
 )
 
-var errWrongSecret = errors.New("its secret is not the one that wrapped the key")
+var errWrongSecret = errors.New(`the secret does not open "encryptedKey"; the profile, or the keyring, may come from another machine`)
 
 // openCBC decrypts what Chromium has encrypted on Linux and macOS under one of
 // the passwords. Only a key counts: the padding alone would fit one wrong

@@ -46,7 +46,7 @@ func Find(ctx context.Context, o Options) (sqlcipher.Key, error) {
 
 func (o Options) find(ctx context.Context, sys system) (sqlcipher.Key, error) {
 	if o.Explicit != "" {
-		return parse([]byte(o.Explicit), "the key that is set")
+		return parse([]byte(o.Explicit), "the key that is set (SIGNAL_MCP_KEY)")
 	}
 	path, err := o.config()
 	if err != nil {

@@ -206,15 +206,19 @@ func FuzzConfig(f *testing.F) {
 	f.Add([]byte(wrapped(onWindows)), []byte(localState))
 	f.Add([]byte(`{"key":"`+aKey+`"}`), []byte(`{}`))
 	f.Add([]byte(`{"key":"\u0038","encryptedKey":null,"safeStorageBackend":"kwallet6"}`), []byte(`{"os_crypt":{"encrypted_key":""}}`))
-	dir := f.TempDir()
-	f.Fuzz(func(t *testing.T, config, local []byte) {
-		o := Options{Config: filepath.Join(dir, "config.json")}
-		if os.WriteFile(o.Config, config, 0o600) != nil || os.WriteFile(filepath.Join(dir, "Local State"), local, 0o600) != nil {
-			t.Fatal("write")
+	f.Fuzz(func(t *testing.T, text, local []byte) {
+		var c config
+		if unmarshal(text, &c) == nil {
+			key, err := unwrapped(t.Context(), system{os: "windows", unprotect: dpapi, localState: os.DevNull}, c)
+			if err != nil && key != (sqlcipher.Key{}) {
+				t.Errorf("a key beside the error %q", err)
+			}
+			if key, err := parse(c.Key, ""); err == nil && !strings.EqualFold(hex.EncodeToString(key[:]), string(c.Key)) {
+				t.Errorf("%q became another key", c.Key)
+			}
 		}
-		key, err := o.find(t.Context(), system{os: "windows", getenv: noEnv, unprotect: dpapi})
-		if err != nil && key != (sqlcipher.Key{}) {
-			t.Errorf("a key beside the error %q", err)
+		if wrapped, err := localKey(local); err != nil && wrapped != nil {
+			t.Errorf("%q beside the error %q", wrapped, err)
 		}
 	})
 }

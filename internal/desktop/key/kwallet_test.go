@@ -1,6 +1,9 @@
+//go:build !windows
+
 package key
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -88,6 +91,25 @@ func TestKWallet(t *testing.T) {
 	}
 }
 
+func TestKWalletThatDoesNotAnswer(t *testing.T) {
+	s := newSession(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := func() (string, *dbus.Error) {
+		cancel()
+		<-t.Context().Done()
+		return "", nil
+	}
+	if err := s.ExportMethodTable(map[string]any{"networkWallet": asked}, "/modules/kwalletd6", "org.kde.KWallet"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.RequestName("org.kde.kwalletd6", dbus.NameFlagDoNotQueue); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.find(ctx, "kwallet6"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestKWalletThatHasItNot(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -96,12 +118,12 @@ func TestKWalletThatHasItNot(t *testing.T) {
 		calls  string
 	}{
 		{"no entry", kwalletd{}, "KWallet 6: it has no item of Signal's", "open close"},
-		{"another secret", kwalletd{entries: map[[2]string]string{entries[0]: "x" + aSecret}}, "KWallet 6: its secret", "open close"},
+		{"another secret", kwalletd{entries: map[[2]string]string{entries[0]: "x" + aSecret}}, "KWallet 6: the secret does not open", "open close"},
 		{"closed: it is not opened", kwalletd{closed: true}, "KWallet 6: it is locked", ""},
 		{"no access", kwalletd{denies: true}, "KWallet 6: it gives this program no access", "open"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := tt.wallet.serve(t, "6").find("kwallet6")
+			got, err := tt.wallet.serve(t, "6").find(t.Context(), "kwallet6")
 			refuses(t, got, err, tt.want, "SIGNAL_MCP_KEY")
 			if calls := tt.wallet.called(); calls != tt.calls {
 				t.Errorf("called %q, want %q", calls, tt.calls)

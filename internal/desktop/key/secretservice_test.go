@@ -1,3 +1,5 @@
+//go:build !windows
+
 package key
 
 import (
@@ -101,14 +103,14 @@ func TestSecretService(t *testing.T) {
 		s := keyring(t)
 		s.store("chromium", aSecret)
 		s.untouched(func() {
-			got, err := s.find("gnome_libsecret")
+			got, err := s.find(t.Context(), "gnome_libsecret")
 			refuses(t, got, err, "Secret Service: it has no item of Signal's", "SIGNAL_MCP_KEY")
 		})
 	})
 	t.Run("with another secret", func(t *testing.T) {
 		s := keyring(t)
 		s.store("Signal", "x"+aSecret)
-		got, err := s.find("gnome_libsecret")
+		got, err := s.find(t.Context(), "gnome_libsecret")
 		refuses(t, got, err, "Secret Service", "secret")
 	})
 	t.Run("locked", func(t *testing.T) {
@@ -120,7 +122,7 @@ func TestSecretService(t *testing.T) {
 			t.Fatal(lock.Err)
 		}
 		s.untouched(func() {
-			got, err := s.find("gnome_libsecret")
+			got, err := s.find(t.Context(), "gnome_libsecret")
 			refuses(t, got, err, "Secret Service: it is locked", "unlock")
 		})
 	})

@@ -27,7 +27,7 @@ func (s system) open(ctx context.Context, blob []byte, backend string) ([]byte, 
 	case "darwin v10":
 		return s.mac(ctx, sealed)
 	case "linux v10":
-		return openCBC(sealed, linuxRounds, []byte("peanuts"), nil)
+		return basic(sealed)
 	case "linux v11":
 		return s.linux(ctx, sealed, backend)
 	}
@@ -45,6 +45,16 @@ func cutVersion(blob []byte) (version string, rest []byte) {
 		return "", blob
 	}
 	return string(blob[:3]), blob[3:]
+}
+
+// basic opens what Linux without a keyring has wrapped. Chromium too tries the
+// empty password where the first fails: https://crbug.com/40055416.
+func basic(sealed []byte) ([]byte, error) {
+	text, err := openCBC(sealed, linuxRounds, []byte("peanuts"), nil)
+	if err != nil {
+		return nil, fmt.Errorf("the built-in password of Chromium: %w", err)
+	}
+	return text, nil
 }
 
 func (s system) windows(sealed []byte) ([]byte, error) {
