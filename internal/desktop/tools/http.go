@@ -25,8 +25,9 @@ const writeTime = 30 * time.Second
 // has nothing to remember: so no session can be stolen or has to be evicted,
 // and a restart cuts nobody off. GET and DELETE are answered 405 for the same
 // reason: nothing is ever pushed.
-func (s *Server) Handler() http.Handler {
-	srv := s.sdk(httpCaller)
+func (s *Server) Handler() http.Handler { return handler(s.sdk(httpCaller)) }
+
+func handler(srv *mcp.Server) http.Handler {
 	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return srv }, &mcp.StreamableHTTPOptions{
 		Stateless:                  true,
 		JSONResponse:               true,
