@@ -47,6 +47,9 @@ func (h *hubProcess) handler(tokens auth.Tokens) http.Handler {
 		mux.Handle("/phone/", h.phone.Handler())
 		serve("POST /phone/received", h.phone.Received, auth.Shared)
 	}
+	if h.door != nil {
+		h.door.mount(mux)
+	}
 	mux.Handle("GET /healthz", httpd.Handle(h.log, healthy))
 	mux.Handle("GET /readyz", httpd.Handle(h.log, h.ready))
 	return httpd.Mux(mux)

@@ -37,6 +37,7 @@ type cli struct {
 	Hook    hookCmd    `cmd:"" help:"Manage webhooks: what services call to write to an agent."`
 	Token   tokenCmd   `cmd:"" help:"Manage tokens that stand for one agent each."`
 	Access  accessCmd  `cmd:"" help:"Say who may write to the agents."`
+	History historyCmd `cmd:"" help:"Let an MCP host read Signal Desktop's history, on stdin and stdout or over HTTP."`
 	Import  importCmd  `cmd:"" help:"Take over another program's messages."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
@@ -115,9 +116,11 @@ func logger(c config.Common, w io.Writer) *slog.Logger {
 	}
 }
 
+// isTerminal takes any character device but the null one for a terminal.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	null, nullErr := os.Stat(os.DevNull)
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && (nullErr != nil || !os.SameFile(info, null))
 }
 
 type versionCmd struct{}

@@ -12,6 +12,7 @@ import (
 
 	"aldis/internal/auth"
 	"aldis/internal/config"
+	"aldis/internal/desktop"
 	"aldis/internal/gate"
 	"aldis/internal/hook"
 	"aldis/internal/httpd"
@@ -34,7 +35,12 @@ func (c *serveCmd) Run(ctx context.Context, e env) error {
 	if c.Demo {
 		return runDemo(ctx, c.Serve, e, log)
 	}
-	return serve(ctx, c.Serve, log, joinOperator)
+	join := joinOperator
+	if c.History {
+		warnOnce(c.StateDir, e.stderr)
+		join = func(h *hubProcess) error { return errors.Join(joinOperator(h), h.joinHistory(ctx, e.getenv)) }
+	}
+	return serve(ctx, c.Serve, log, join)
 }
 
 // serve runs a hub with the platforms that join gives it.
@@ -63,6 +69,8 @@ type hubProcess struct {
 	server   *httpd.Server
 	ended    <-chan struct{} // closed when the hub is to stop
 	hooks    *hook.Hooks
+	history  *desktop.Reader // nil: it is not served
+	door     *door           // to history
 
 	metrics *metric.Set
 	journal *journal.Journal // nil: there is no log of messages
@@ -108,6 +116,9 @@ func openHub(ctx context.Context, c config.Serve, log *slog.Logger, join func(*h
 	h.access = newAccessFile(h.dir, h.relay, log)
 	tokens := auth.Tokens{Shared: c.Tokens(), Admin: admin, Agents: h.store.TokenAgent, AllowUnauthenticated: c.AllowUnauthenticated}
 	h.server = &httpd.Server{Addr: c.Address(), Hosts: c.Hosts(), Handler: h.handler(tokens), Log: log}
+	if h.door != nil {
+		h.server.Hosts, h.server.Pages = append(h.server.Hosts, h.door.hosts()...), h.door.pages()
+	}
 	return h, h.server.Listen(ctx)
 }
 
@@ -254,6 +265,9 @@ func (h *hubProcess) close() error {
 	var errs []error
 	if h.phone != nil {
 		errs = append(errs, h.phone.Close())
+	}
+	if h.history != nil {
+		errs = append(errs, h.history.Close())
 	}
 	if h.routeLog != nil {
 		errs = append(errs, h.routeLog.log.Close())
