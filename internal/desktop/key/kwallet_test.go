@@ -50,13 +50,19 @@ func (k *kwalletd) serve(t *testing.T, version string) session {
 			return k.entries[[2]string{folder, entry}], nil
 		},
 	}
+	s.export(version, api)
+	return s
+}
+
+// export serves a version of KWallet on the session's bus.
+func (s session) export(version string, api map[string]any) {
+	s.Helper()
 	if err := s.ExportMethodTable(api, dbus.ObjectPath("/modules/kwalletd"+version), "org.kde.KWallet"); err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
 	if _, err := s.RequestName("org.kde.kwalletd"+version, dbus.NameFlagDoNotQueue); err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
-	return s
 }
 
 // called lists the calls until now.
@@ -91,20 +97,32 @@ func TestKWallet(t *testing.T) {
 	}
 }
 
+func TestKWalletThatMisbehaves(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		answer any // to networkWallet
+		want   string
+	}{
+		{"quotes the secret", func() (string, *dbus.Error) { return "", dbus.MakeFailedError(errors.New(aSecret)) }, "networkWallet: org.freedesktop.DBus.Error.Failed"},
+		{"gives another type", func() ([]string, *dbus.Error) { return []string{aSecret}, nil }, "networkWallet: the answer is not understood"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSession(t)
+			s.export("6", map[string]any{"networkWallet": tt.answer})
+			got, err := s.find(t.Context(), "kwallet6")
+			refuses(t, got, err, "KWallet 6: "+tt.want)
+		})
+	}
+}
+
 func TestKWalletThatDoesNotAnswer(t *testing.T) {
 	s := newSession(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	asked := func() (string, *dbus.Error) {
+	s.export("6", map[string]any{"networkWallet": func() (string, *dbus.Error) {
 		cancel()
 		<-t.Context().Done()
 		return "", nil
-	}
-	if err := s.ExportMethodTable(map[string]any{"networkWallet": asked}, "/modules/kwalletd6", "org.kde.KWallet"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.RequestName("org.kde.kwalletd6", dbus.NameFlagDoNotQueue); err != nil {
-		t.Fatal(err)
-	}
+	}})
 	if _, err := s.find(ctx, "kwallet6"); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
