@@ -25,7 +25,7 @@ type DB struct {
 	name  string   // of the main file in it
 	salt  [saltSize]byte
 	codec *codec
-	wal   atomic.Pointer[wal] // as it was last read
+	wal   atomic.Pointer[wal] // the last that an index has vouched for
 }
 
 // Open opens the database at path and tries the key on it. It keeps no copy of
@@ -136,7 +136,9 @@ func (db *DB) snapshot() (*Snapshot, error) {
 	if s.mark, err = db.mark(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.indexed = s.mark.vouches(s.wal)
+	if s.indexed = s.mark.vouches(s.wal); s.indexed {
+		db.wal.Store(s.wal)
+	}
 	switch {
 	case !s.indexed && !(s.mark == before && before.settled(now)):
 		failure = errPassing

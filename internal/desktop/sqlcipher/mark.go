@@ -44,10 +44,7 @@ func stampOf(info fs.FileInfo) stamp {
 	return stamp{size: info.Size(), written: info.ModTime().UnixNano()}
 }
 
-// mark reads the mark. The -shm file comes first, and in it attempted before
-// the index: a writer that begins a new generation sets the index, then
-// attempted to 0. So an index of our generation vouches for what was read
-// before it, and a 0 of the next generation is never taken for one of ours.
+// mark reads the mark.
 func (db *DB) mark() (m mark, err error) {
 	if err := db.markIndex(&m); err != nil {
 		return m, err
@@ -67,30 +64,36 @@ func (db *DB) mark() (m mark, err error) {
 	return m, nil
 }
 
-// markIndex reads attempted and the index apart from each other: between them
-// are the bytes that SQLite locks, which nobody may read on Windows.
+// markIndex reads attempted, the index, and attempted again, which must be the
+// same. A writer that begins a generation sets the index, then attempted to 0:
+// an index of our generation vouches for what was read before it. A writer that
+// recovers the WAL of one that died sets the index, then attempted to the last
+// frame: it vouches for what is read after it.
+//
+// They are read apart because between them are the bytes that SQLite locks,
+// which nobody may read on Windows.
 func (db *DB) markIndex(m *mark) error {
 	f, err := db.openLog("-shm")
 	if f == nil {
 		return err
 	}
 	defer f.Close()
-	var attempted [attemptedSize]byte
-	var copies [2][indexSize]byte
+	var attempted [2][attemptedSize]byte
+	var index [2][indexSize]byte
 	for _, part := range []struct {
 		b  []byte
 		at int64
-	}{{attempted[:], attemptedAt}, {copies[0][:], 0}, {copies[1][:], indexSize}} {
+	}{{attempted[0][:], attemptedAt}, {index[0][:], 0}, {index[1][:], indexSize}, {attempted[1][:], attemptedAt}} {
 		if _, err := f.ReadAt(part.b, part.at); errors.Is(err, io.EOF) {
 			return nil // just made
 		} else if err != nil {
 			return passing(err)
 		}
 	}
-	if copies[0] != copies[1] {
+	if index[0] != index[1] || attempted[0] != attempted[1] {
 		return errPassing
 	}
-	m.attempted, m.index = binary.NativeEndian.Uint32(attempted[:]), copies[0]
+	m.index, m.attempted = index[0], binary.NativeEndian.Uint32(attempted[0][:])
 	return nil
 }
 

@@ -53,17 +53,19 @@ func (s *Snapshot) read(m mark) (err error) {
 }
 
 func (s *Snapshot) readWAL(m mark) (err error) {
-	if m.header == (walHeader{}) {
+	if !m.header.valid() {
 		return nil
 	}
 	if s.log, err = s.db.openLog("-wal"); s.log == nil {
 		return err
 	}
-	if s.wal, err = readWAL(s.log, m.header, s.db.wal.Load()); err != nil {
-		s.wal = &wal{}
-		return err
+	w := s.db.wal.Load()
+	if w == nil || !m.vouches(w) || m.committed() > w.last {
+		if w, err = readWAL(s.log, m.header, w); err != nil {
+			return err
+		}
 	}
-	s.db.wal.Store(s.wal)
+	s.wal = w
 	if s.wal.last > 0 {
 		s.pages = s.wal.pages
 	}

@@ -31,8 +31,10 @@ func (h *walHeader) salts() []byte { return h[16:24] }
 func (h *walHeader) valid() bool {
 	field := func(at int) uint32 { return binary.BigEndian.Uint32(h[at:]) }
 	return field(0)&^1 == walMagic && field(4) == walVersion && field(8) == pageSize &&
-		h.order().sum(checksum{}, h[:24]) == checksum{field(24), field(28)}
+		h.order().sum(checksum{}, h[:24]) == h.sum()
 }
+
+func (h *walHeader) sum() checksum { return readChecksum(h[24:]) }
 
 func (h *walHeader) order() order { return order(h[3]&1 != 0) }
 
@@ -46,15 +48,12 @@ type wal struct {
 	frames map[uint32]uint32 // page → the last frame up to last that has it
 }
 
-// readWAL returns the committed frames in a file of the given header. It goes on from what was read earlier, if that is of the same generation.
+// readWAL returns the committed frames behind a valid header. It goes on from
+// what was read earlier, if that is of the same generation.
 func readWAL(r io.ReaderAt, header walHeader, earlier *wal) (*wal, error) {
 	w := earlier
 	if w == nil || w.header != header {
-		w = &wal{header: header}
-		if !header.valid() {
-			return w, nil
-		}
-		w.sum = checksum{binary.BigEndian.Uint32(header[24:]), binary.BigEndian.Uint32(header[28:])}
+		w = &wal{header: header, sum: header.sum()}
 	}
 	s := scan{wal: *w, order: header.order(), at: w.last, running: w.sum}
 	if err := s.read(r); err != nil {
@@ -108,7 +107,7 @@ func (s *scan) frame(b []byte) bool {
 		return false
 	}
 	sum := s.order.sum(s.order.sum(s.running, b[:8]), b[frameHeaderSize:])
-	if sum != (checksum{binary.BigEndian.Uint32(b[16:]), binary.BigEndian.Uint32(b[20:])}) {
+	if sum != readChecksum(b[16:]) {
 		return false
 	}
 	s.at++
@@ -137,6 +136,10 @@ func (s *scan) commit(pages uint32) {
 
 // A checksum is that of the WAL: two sums, each of which the other goes into.
 type checksum [2]uint32
+
+func readChecksum(b []byte) checksum {
+	return checksum{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
+}
 
 // An order is how the checksum reads words: as the machine that began the WAL
 // has them.
