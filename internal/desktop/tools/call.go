@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -141,6 +142,7 @@ func (d *desk) readable(t tool, err error) string {
 	if ok && e.Kind != hub.Internal {
 		if e.Kind == hub.Unavailable && e.Err != nil {
 			d.log.Warn("history unavailable", "tool", t.name, "err", e.Err)
+			return strings.TrimSuffix(e.Msg, ": "+e.Err.Error()) + "; the log of the server says more" // it may name files
 		}
 		return e.Msg
 	}

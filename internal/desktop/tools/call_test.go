@@ -22,7 +22,8 @@ func TestErrorsAreForTheModelOrForTheLog(t *testing.T) {
 	}{
 		{"a wrong cursor", hub.Errorf(hub.Invalid, "the cursor is of another query"), "the cursor is of another query", "err=invalid"},
 		{"not there", hub.Errorf(hub.NotFound, "there is no such message"), "there is no such message", "err=not_found"},
-		{"busy", &hub.Error{Kind: hub.Unavailable, Msg: "Signal writes too much: try again", Err: disk}, "Signal writes too much: try again", "input/output error"},
+		{"busy", &hub.Error{Kind: hub.Unavailable, Msg: "Signal writes too much: try again", Err: disk}, "Signal writes too much: try again; the log of the server says more", "input/output error"},
+		{"busy, with the reason in its words", hub.Errorf(hub.Unavailable, "the database cannot be read: %w", disk), "the database cannot be read; the log of the server says more", "input/output error"},
 		{"anything else", fmt.Errorf("open: %w", disk), "the history could not be read: the log of the server says why. Asking again will not help before that is mended", "input/output error"},
 		{"our fault", &hub.Error{Kind: hub.Internal, Msg: "oops", Err: disk}, "the history could not be read: the log of the server says why. Asking again will not help before that is mended", "err=internal"},
 	} {
