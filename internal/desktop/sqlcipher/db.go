@@ -139,8 +139,9 @@ func (db *DB) snapshot() (*Snapshot, error) {
 	if s.indexed = s.mark.vouches(s.wal); s.indexed {
 		db.wal.Store(s.wal)
 	}
+	unchanged := s.mark == before && before.settled(now) && !before.denies(s.wal)
 	switch {
-	case !s.indexed && !(s.mark == before && before.settled(now)):
+	case !s.indexed && !unchanged:
 		failure = errPassing
 	case failure == nil:
 		return s, nil

@@ -105,7 +105,9 @@
 // folder, which changes when -wal and -shm come and go. The last is for a writer
 // that opened the database, wrote, copied all and closed it: it leaves no WAL, as
 // it found none. Times prove something only if they are older than a tick of
-// the file system's clock, so a snapshot waits until they are.
+// the file system's clock, so a snapshot waits until they are. And where the
+// index has the salts of the WAL, nBackfillAttempted still may not be more than
+// N: then frames are damaged that the main file has a part of.
 //
 // # What is not proved
 //

@@ -1,6 +1,7 @@
 package sqlcipher
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -129,9 +130,17 @@ func (m *mark) committed() uint32 { return binary.NativeEndian.Uint32(m.index[in
 // vouches reports whether the index proves, alone, that the committed frames of
 // w and the pages of the main file that they leave are one committed state.
 func (m *mark) vouches(w *wal) bool {
+	return m.about(w) && m.attempted <= w.last && w.last <= m.committed()
+}
+
+// denies reports whether the index proves that they are not: a checkpoint has
+// copied frames that are not in w, because they are damaged.
+func (m *mark) denies(w *wal) bool { return m.about(w) && m.attempted > w.last }
+
+// about reports whether the index is about the generation of w.
+func (m *mark) about(w *wal) bool {
 	return m.header == w.header && w.header.valid() &&
-		string(m.index[indexSalts:indexSalts+8]) == string(w.header.salts()) &&
-		m.attempted <= w.last && w.last <= m.committed()
+		bytes.Equal(m.index[indexSalts:indexSalts+8], w.header.salts())
 }
 
 // settled reports whether a write after now would leave another time than those
