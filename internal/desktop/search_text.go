@@ -38,10 +38,10 @@ func (v *view) textIndex(ctx context.Context) (*textIndex, error) {
 // no row of a message, unless texts are read from there.
 func (s *search) texts(part clause) (query string, args []any) {
 	from := "messages m" + s.schema.hint(inAll)
-	if s.query.Conversation != "" {
+	if conversation := s.only(); conversation != "" {
 		from = s.inConversation()
 		part.add(chat)
-		part.add("m.conversationId = ?", s.query.Conversation)
+		part.add("m.conversationId = ?", conversation)
 	}
 	text := "m.body"
 	switch {
@@ -52,6 +52,14 @@ func (s *search) texts(part clause) (query string, args []any) {
 		text = "m.searchableText" // the question of a poll, or the body
 	}
 	return "SELECT m.received_at, COALESCE(m.sent_at, 0), m.rowid, " + text + " FROM " + from + " WHERE " + part.String() + inOrder(s.query.Newer), part.args
+}
+
+// only is the one conversation that hits can be of; empty: there are more.
+func (s *search) only() string {
+	if granted := s.reader.grants.Conversations; s.query.Conversation == "" && len(granted) == 1 {
+		return granted[0]
+	}
+	return s.query.Conversation
 }
 
 // step looks at the next texts, until so many hold the needle, or so many have
