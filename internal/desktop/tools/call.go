@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -62,8 +63,15 @@ func (c caller) within(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, func() { stop(); cancel() }
 }
 
-// answer reads what was asked for, and returns it as JSON too.
-func (d *desk) answer(ctx context.Context, t tool, raw json.RawMessage) (answer, string, error) {
+// answer reads what was asked for, and returns it as JSON too. A panic is an
+// error: the SDK calls us on goroutines of its own, where nobody else would keep
+// it from ending the process, which may be the hub's.
+func (d *desk) answer(ctx context.Context, t tool, raw json.RawMessage) (a answer, out string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
 	v, err := parse(t.args, raw)
 	if err != nil {
 		return answer{}, "", err
@@ -72,11 +80,10 @@ func (d *desk) answer(ctx context.Context, t tool, raw json.RawMessage) (answer,
 		return answer{}, "", err
 	}
 	defer d.leave()
-	a, err := t.read(ctx, d.history, v)
-	if err != nil {
+	if a, err = t.read(ctx, d.history, v); err != nil {
 		return answer{}, "", err
 	}
-	out, err := compact(a.result)
+	out, err = compact(a.result)
 	return a, out, err
 }
 

@@ -42,6 +42,18 @@ func TestErrorsAreForTheModelOrForTheLog(t *testing.T) {
 	}
 }
 
+func TestAPanicIsAnError(t *testing.T) {
+	s, j := setup(&book{hold: func(context.Context) error { panic("page 7") }})
+	for name, c := range connections(t, s) {
+		if out, isError := call(t, c, "signal_get_message", `{"messageId":"m"}`); !isError || strings.Contains(out, "page 7") {
+			t.Errorf("over %s: error %v, %s", name, isError, out)
+		}
+	}
+	if log := j.String(); !strings.Contains(log, "panic: page 7") || !strings.Contains(log, "fake_test.go") {
+		t.Errorf("the log does not say where: %s", log)
+	}
+}
+
 func TestAroundStandsAlone(t *testing.T) {
 	s, _ := setup(&book{})
 	c := connections(t, s)["stdio"]
