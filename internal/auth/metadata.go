@@ -29,14 +29,14 @@ type metadata struct {
 func (res *Resource) Metadata() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case res.issuer == "":
+		case res.issuer == nil:
 			httpd.WriteError(w, http.StatusNotFound, "no issuer gives out tokens for this: it takes a fixed one")
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			w.Header().Set("Allow", "GET, HEAD")
 			httpd.WriteError(w, http.StatusMethodNotAllowed, r.URL.Path+" is for GET")
 		default:
 			// An error here means that the caller has gone.
-			_ = httpd.WriteJSON(w, http.StatusOK, metadata{res.url.String(), []string{res.issuer}, res.scopes, []string{"header"}, res.name})
+			_ = httpd.WriteJSON(w, http.StatusOK, metadata{res.url.String(), []string{res.issuer.url}, res.scopes, []string{"header"}, res.name})
 		}
 	})
 }
@@ -81,10 +81,10 @@ func CheckURL(s string) error {
 	return err
 }
 
-func (res *Resource) locate(s string) (err error) {
-	if s != "" {
-		res.url, err = parseURL(s)
-	} else if res.issuer != "" {
+func (res *Resource) locate(o ResourceOptions) (err error) {
+	if o.URL != "" {
+		res.url, err = parseURL(o.URL)
+	} else if o.Issuer != "" {
 		err = hub.Errorf(hub.Invalid, "hosts that get a token from an issuer must be told the public URL: set it")
 	}
 	return err

@@ -48,8 +48,8 @@ type Resource struct {
 	url      *url.URL // nil: not known
 	name     string
 	scopes   []string
-	issuer   string // empty: the mode static
-	verify   func(ctx context.Context, token string) (Principal, *refusal)
+	tokens   Tokens        // in the mode static
+	issuer   *issuer       // in the mode oidc, else nil
 	requests httpd.Limiter // by subject
 	tries    httpd.Limiter // with a token that was not valid, by network
 	log      *slog.Logger
@@ -62,18 +62,17 @@ func NewResource(o ResourceOptions) (*Resource, error) {
 		o.Now = time.Now
 	}
 	res := &Resource{
-		name: o.Name, scopes: o.Scopes, issuer: o.Issuer, log: o.Log,
+		name: o.Name, scopes: o.Scopes, tokens: Tokens{Shared: o.Tokens}, log: o.Log,
 		requests: httpd.Limiter{PerMinute: o.PerMinute, Now: o.Now},
 		tries:    httpd.Limiter{PerMinute: badTokens, Now: o.Now},
 	}
-	if err := res.locate(o.URL); err != nil {
+	if err := res.locate(o); err != nil {
 		return nil, err
 	}
 	if o.Issuer == "" {
-		res.verify = Tokens{Shared: o.Tokens}.verify
 		return res, checkTokens(o.Tokens)
 	}
-	res.verify = newIssuer(o).verify
+	res.issuer = newIssuer(o)
 	return res, checkIssuer(o)
 }
 
@@ -87,10 +86,13 @@ func checkTokens(tokens []string) error {
 	return nil
 }
 
-// verify takes one of t's shared tokens for the one reader that there is.
-func (t Tokens) verify(_ context.Context, token string) (Principal, *refusal) {
-	if p, err := t.lookUp(Hash(token)); err != nil || p.Kind != Shared {
-		return Principal{}, invalid(errBadToken.Error())
+// verify returns whom token stands for. A fixed one is that of one reader.
+func (res *Resource) verify(ctx context.Context, token string) (Principal, *refusal) {
+	if res.issuer != nil {
+		return res.issuer.verify(ctx, token)
+	}
+	if _, err := res.tokens.lookUp(Hash(token)); err != nil {
+		return Principal{}, invalid(err.Error())
 	}
 	return Principal{Kind: Reader, Name: "static"}, nil
 }
@@ -180,7 +182,7 @@ func (res *Resource) refuse(w http.ResponseWriter, r *http.Request, no *refusal)
 // section 5.1), and, if one came, what is wrong with it (RFC 6750, section 3).
 func (res *Resource) challenge(no *refusal) string {
 	params := []string{`realm="aldis"`}
-	if res.issuer != "" {
+	if res.issuer != nil {
 		params = []string{`resource_metadata="` + res.metadataURL() + `"`}
 		if len(res.scopes) > 0 {
 			params = append(params, `scope="`+strings.Join(res.scopes, " ")+`"`)
