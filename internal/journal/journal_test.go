@@ -72,14 +72,14 @@ func TestLines(t *testing.T) {
 			func(j *Journal) {
 				j.Received(script, hub.Receipt{ID: "m1", Known: true, To: "alice", Decision: hub.Decision{To: []hub.AgentID{"alice"}}}, nil, 0)
 			},
-			[]string{`{"kind":"message","id":"m1","ts":"2026-03-01T12:00:00Z","via":"notify","source":"ci","target":"alice","content":"a <b>\n& \ufffd","meta":{"kind":"info"},"delivered_to":["alice"],"sender_addr":"10.0.0.7:4711","sender_session_id":null}`},
+			[]string{`{"kind":"message","id":"m1","ts":"2026-03-01T12:00:00Z","via":"notify","source":"ci","target":"alice","content":"a <b>\n& �","meta":{"kind":"info"},"delivered_to":["alice"],"sender_addr":"10.0.0.7:4711","sender_session_id":null}`},
 		},
 		{
 			"one that is held",
 			func(j *Journal) {
 				j.Received(script, hub.Receipt{ID: "m1", Known: true, To: "alice", Decision: hub.Decision{To: []hub.AgentID{"alice"}, Hold: true}}, nil, 0)
 			},
-			[]string{`{"kind":"message","id":"m1","ts":"2026-03-01T12:00:00Z","via":"notify","source":"ci","target":"alice","content":"a <b>\n& \ufffd","meta":{"kind":"info"},"delivered_to":[],"sender_addr":"10.0.0.7:4711","sender_session_id":null,"held":true}`},
+			[]string{`{"kind":"message","id":"m1","ts":"2026-03-01T12:00:00Z","via":"notify","source":"ci","target":"alice","content":"a <b>\n& �","meta":{"kind":"info"},"delivered_to":[],"sender_addr":"10.0.0.7:4711","sender_session_id":null,"held":true}`},
 		},
 		{
 			"a broadcast of an agent without a name",
@@ -160,7 +160,11 @@ func TestLines(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			j, end := start(t)
 			tt.do(j)
-			if d := cmp.Diff(tt.want, end()); d != "" {
+			got := end()
+			for i := range got { // before Go 1.27 encoding/json escaped what stands for bad UTF-8
+				got[i] = strings.ReplaceAll(got[i], `\ufffd`, "\ufffd")
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Errorf("lines (-want +got):\n%s", d)
 			}
 		})
