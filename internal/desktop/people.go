@@ -116,7 +116,7 @@ func (v *view) readSelf(ctx context.Context) error {
 		Value string `json:"value"` // service id, dot, number of the device
 	}](data)
 	id, _, _ := strings.Cut(item.Value, ".")
-	v.people = people{self: id, loaded: true, services: map[string]*Person{}, chats: map[string]*Person{}}
+	v.people = people{self: id, loaded: true, services: map[string]*Person{signalACI: {signalACI, signalName}}, chats: map[string]*Person{}}
 	return nil
 }
 
