@@ -122,7 +122,7 @@ func (r reply) store(values ...any) error {
 	case !errors.As(err, &refusal):
 		err = errors.New("the answer is not understood")
 	case refusal.Name == "org.freedesktop.DBus.Error.ServiceUnknown", refusal.Name == "org.freedesktop.DBus.Error.NameHasNoOwner":
-		return errors.New("it does not run")
+		return errors.New("it does not run here; log in to the desktop, or start Signal Desktop, first")
 	default:
 		err = errors.New(refusal.Name)
 	}

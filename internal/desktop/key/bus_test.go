@@ -111,7 +111,7 @@ func TestKeepersAreAskedOnlyIfTheyRun(t *testing.T) {
 		}
 	}
 	got, err := s.find(t.Context(), "") // which an older Signal wrote
-	refuses(t, got, err, "Secret Service: it does not run", "KWallet 6: it", "KWallet 5: it", "KWallet 4: it")
+	refuses(t, got, err, "Secret Service: it does not run here", "KWallet 6: it", "KWallet 5: it", "KWallet 4: it")
 }
 
 func TestBusIsTheOneOfTheSession(t *testing.T) {
