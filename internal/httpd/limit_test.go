@@ -62,3 +62,23 @@ func TestOverTheLimitSaysHowLongToWait(t *testing.T) {
 		t.Errorf("allowed %v, wait %d s; want a refusal and 60", ok, Seconds(wait))
 	}
 }
+
+func TestAskingHowLongToWaitCountsNothing(t *testing.T) {
+	l := Limiter{PerMinute: 1, Now: func() time.Time { return time.Unix(0, 0) }}
+	for range 3 {
+		if wait := l.Wait("a"); wait != 0 {
+			t.Errorf("before the first act: wait %v", wait)
+		}
+	}
+	if _, ok := l.Allow("a"); !ok {
+		t.Error("the first act was refused")
+	}
+	for range 3 {
+		if wait := l.Wait("a"); wait != time.Minute {
+			t.Errorf("after it: wait %v, want a minute", wait)
+		}
+	}
+	if wait := new(Limiter).Wait("a"); wait != 0 {
+		t.Errorf("without a limit: wait %v", wait)
+	}
+}

@@ -35,7 +35,8 @@ const (
 	Discovery = "/.well-known/openid-configuration"
 )
 
-const callback = "http://localhost/auth/callback"
+// Callback is where the host wants to have its code.
+const Callback = "http://localhost/auth/callback"
 
 // A Provider runs until its test ends.
 type Provider struct {
@@ -154,13 +155,13 @@ func (p *Provider) LogIn(scope, resource string) Tokens {
 	p.t.Helper()
 	verifier := rand.Text() + rand.Text()
 	sum := sha256.Sum256([]byte(verifier))
-	code := p.authorize(url.Values{
-		"response_type": {"code"}, "client_id": {Client}, "redirect_uri": {callback},
+	back := p.Follow(p.URL + "/authorize?" + url.Values{
+		"response_type": {"code"}, "client_id": {Client}, "redirect_uri": {Callback},
 		"scope": {"openid " + scope}, "resource": {resource}, "state": {"s"}, "nonce": {"n"},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"},
-	})
+	}.Encode())
 	resp, err := http.PostForm(p.URL+"/oauth/token", url.Values{
-		"grant_type": {"authorization_code"}, "code": {code}, "client_id": {Client}, "redirect_uri": {callback}, "code_verifier": {verifier},
+		"grant_type": {"authorization_code"}, "code": {back.Get("code")}, "client_id": {Client}, "redirect_uri": {Callback}, "code_verifier": {verifier},
 	})
 	if err != nil {
 		p.t.Fatal(err)
@@ -173,17 +174,18 @@ func (p *Provider) LogIn(scope, resource string) Tokens {
 	return got
 }
 
-// authorize follows the redirects through the login until they lead back to
-// the host, with a code.
-func (p *Provider) authorize(q url.Values) (code string) {
+// Follow does what a browser does with the address that a host has it open: it
+// follows the redirects through the login until they lead back to the host, and
+// returns what they bring.
+func (p *Provider) Follow(address string) url.Values {
 	p.t.Helper()
 	client := &http.Client{CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-		if strings.HasPrefix(r.URL.String(), callback) {
+		if strings.HasPrefix(r.URL.String(), Callback) {
 			return http.ErrUseLastResponse
 		}
 		return nil
 	}}
-	resp, err := client.Get(p.URL + "/authorize?" + q.Encode())
+	resp, err := client.Get(address)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -192,7 +194,7 @@ func (p *Provider) authorize(q url.Values) (code string) {
 	if err != nil || back.Query().Get("code") == "" {
 		p.t.Fatalf("the provider let nobody in: %s, %v", resp.Status, back)
 	}
-	return back.Query().Get("code")
+	return back.Query()
 }
 
 // Sign returns a JWT of the type typ that the provider's own key has signed, for

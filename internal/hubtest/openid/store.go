@@ -26,7 +26,7 @@ type store struct {
 }
 
 func newStore(issuer string) *store {
-	clients := map[string]*storage.Client{Client: storage.NativeClient(Client, callback)}
+	clients := map[string]*storage.Client{Client: storage.NativeClient(Client, Callback)}
 	s := &store{Storage: storage.NewStorageWithClients(storage.NewUserStore(issuer), clients), resources: map[string][]string{}}
 	first, err := s.Storage.SigningKey(context.Background())
 	if err != nil {
