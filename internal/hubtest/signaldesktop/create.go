@@ -1,0 +1,31 @@
+package signaldesktop
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// Options are what a database is made with.
+type Options struct {
+	Schema   int    // user_version: 1330, 1460, 1830, or 9999, which is yet to come, or 50, of before 2023
+	Key      string // 64 hexadecimal digits; empty: the usual Key
+	Content  bool   // put in the people and messages that the constants of this package name
+	Messages int    // put in so many messages more, of words picked at random, always the same
+}
+
+// Path is where the database of a folder of Signal Desktop is.
+func Path(dir string) string { return filepath.Join(dir, "sql", "db.sqlite") }
+
+// Create makes dir a folder of Signal Desktop, with a config.json that has the
+// key, and leaves the database open.
+func (w *Writer) Create(dir string, o Options) {
+	w.t.Helper()
+	if o.Key == "" {
+		o.Key = Key
+	}
+	w.ask(command{Do: "create", Path: Path(dir), Key: o.Key, Version: o.Schema})
+	config := []byte(`{"key":"` + o.Key + `"}`)
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
