@@ -81,13 +81,16 @@ func CheckURL(s string) error {
 	return err
 }
 
-func (res *Resource) locate(o ResourceOptions) (err error) {
-	if o.URL != "" {
-		res.url, err = parseURL(o.URL)
-	} else if o.Issuer != "" {
-		err = hub.Errorf(hub.Invalid, "hosts that get a token from an issuer must be told the public URL: set it")
+// locate returns where o's resource is, or nil if nobody has to know.
+func locate(o ResourceOptions) (*url.URL, error) {
+	switch {
+	case o.URL != "":
+		return parseURL(o.URL)
+	case o.Issuer != "":
+		return nil, hub.Errorf(hub.Invalid, "hosts that get a token from an issuer must be told the public URL: set it")
+	default:
+		return nil, nil
 	}
-	return err
 }
 
 // parseURL returns s in its one spelling, by which hosts compare it (RFC 3986,

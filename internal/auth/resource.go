@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -61,26 +62,30 @@ func NewResource(o ResourceOptions) (*Resource, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	check := checkIssuer
+	if o.Issuer == "" {
+		check = checkTokens
+	}
+	u, err := locate(o)
+	if err = cmp.Or(err, check(o)); err != nil {
+		return nil, err
+	}
 	res := &Resource{
-		name: o.Name, scopes: o.Scopes, tokens: Tokens{Shared: o.Tokens}, log: o.Log,
+		url: u, name: o.Name, scopes: o.Scopes, tokens: Tokens{Shared: o.Tokens}, log: o.Log,
 		requests: httpd.Limiter{PerMinute: o.PerMinute, Now: o.Now},
 		tries:    httpd.Limiter{PerMinute: badTokens, Now: o.Now},
 	}
-	if err := res.locate(o); err != nil {
-		return nil, err
+	if o.Issuer != "" {
+		res.issuer = newIssuer(o)
 	}
-	if o.Issuer == "" {
-		return res, checkTokens(o.Tokens)
-	}
-	res.issuer = newIssuer(o)
-	return res, checkIssuer(o)
+	return res, nil
 }
 
-func checkTokens(tokens []string) error {
-	if len(tokens) == 0 {
+func checkTokens(o ResourceOptions) error {
+	if len(o.Tokens) == 0 {
 		return hub.Errorf(hub.Invalid, "set a token or an issuer of tokens: whoever reaches this could read it")
 	}
-	if slices.ContainsFunc(tokens, func(t string) bool { return len(t) < minToken }) {
+	if slices.ContainsFunc(o.Tokens, func(t string) bool { return len(t) < minToken }) {
 		return hub.Errorf(hub.Invalid, "a token needs at least %d characters", minToken)
 	}
 	return nil
@@ -114,8 +119,9 @@ func (res *Resource) Require(next http.Handler) http.Handler {
 }
 
 // authenticate returns whose token r carries. Who has tried too many is not
-// heard, so that guessing is slow; but a tunnel or proxy on this machine sends
-// everybody's requests, and one who guesses must not shut the others out.
+// heard, so that guessing is slow. A proxy or tunnel sends everybody's requests
+// from its own address, which one who guesses must not shut; what it says of
+// who asked is not believed, since anybody may write that.
 func (res *Resource) authenticate(r *http.Request) (Principal, *refusal) {
 	if r.URL.Query().Has("access_token") {
 		return Principal{}, &refusal{http.StatusBadRequest, "invalid_request", "send the token in the Authorization header: addresses end up in logs", 0}
@@ -132,15 +138,17 @@ func (res *Resource) authenticate(r *http.Request) (Principal, *refusal) {
 		return Principal{}, invalid("this is not a bearer token")
 	}
 	p, no := res.verify(r.Context(), token)
-	if no != nil && no.code == invalidToken && !local(from) {
+	if no != nil && no.code == invalidToken && !near(r.RemoteAddr) {
 		_, _ = res.tries.Allow(from) // counts; the answer is for the next one
 	}
 	return p, no
 }
 
-func local(network string) bool {
-	ip, err := netip.ParseAddr(network)
-	return err == nil && ip.Unmap().IsLoopback() || network == "::/64"
+// near reports whether addr may be that of a proxy or tunnel in front of us.
+func near(addr string) bool {
+	a, err := netip.ParseAddrPort(addr)
+	ip := a.Addr().Unmap()
+	return err == nil && (ip.IsLoopback() || ip.IsPrivate())
 }
 
 // A refusal is the answer to a request that is not let through.

@@ -100,7 +100,7 @@ func TestAttackGuessesOfATokenAreFew(t *testing.T) {
 	if w := try("POST", "[2001:db8::1]:1", fixedToken); w.Code != 200 {
 		t.Errorf("a minute later: %d", w.Code)
 	}
-	for _, addr := range []string{"127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"} {
+	for _, addr := range []string{"127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "172.17.0.1:1", "[fd00::1]:1"} {
 		for range 2 * badTokens {
 			try("POST", addr, "guess")
 		}
