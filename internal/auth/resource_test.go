@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
+	"aldis/internal/httpd"
 	"aldis/internal/hub"
 	"aldis/internal/hubtest/openid"
 )
@@ -179,6 +180,21 @@ func TestMetadata(t *testing.T) {
 		if w.Code != tt.want {
 			t.Errorf("%s: answered %d, want %d", tt.method, w.Code, tt.want)
 		}
+	}
+}
+
+func TestWhoMayCallFromAPage(t *testing.T) {
+	h := newHouse(t, openid.New(t))
+	origins := []string{"https://app.example"}
+	if h.Host() != "box.example" {
+		t.Errorf("the host is %q", h.Host())
+	}
+	want := httpd.Pages{"/history/mcp": origins, wellKnown: {"*"}, wellKnown + "/mcp": {"*"}}
+	if diff := cmp.Diff(want, h.Pages("/history/mcp", origins)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if res := fixed(t, 0, nil); res.Host() != "" || len(res.MetadataPaths()) != 1 {
+		t.Errorf("without a URL: the host %q, metadata at %v", res.Host(), res.MetadataPaths())
 	}
 }
 

@@ -6,6 +6,7 @@
 package openid
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -55,19 +56,35 @@ type Provider struct {
 // Start starts a provider on the loopback address.
 func Start(t testing.TB) *Provider {
 	t.Helper()
-	p := New(t)
-	p.Start()
+	p, ln := open(t)
+	p.serveOn(ln)
 	return p
 }
 
 // New returns a provider that is not up yet, but has its address.
 func New(t testing.TB) *Provider {
 	t.Helper()
+	p, ln := open(t)
+	_ = ln.Close()
+	return p
+}
+
+// Start takes the address of a provider that is not up, and serves on it.
+func (p *Provider) Start() {
+	p.t.Helper()
+	ln, err := net.Listen("tcp", strings.TrimPrefix(p.URL, "http://"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.serveOn(ln)
+}
+
+func open(t testing.TB) (*Provider, net.Listener) {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = ln.Close()
 	p := &Provider{URL: "http://" + ln.Addr().String(), t: t, asked: map[string]int{}, instead: map[string]http.HandlerFunc{}}
 	p.store = newStore(p.URL)
 	config := &op.Config{CryptoKey: sha256.Sum256([]byte("test")), CodeMethodS256: true}
@@ -75,29 +92,27 @@ func New(t testing.TB) *Provider {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back := op.AuthCallbackURL(provider)
 	mux := http.NewServeMux()
 	mux.Handle("/", withResource(provider))
-	mux.HandleFunc("/login/", func(w http.ResponseWriter, r *http.Request) {
+	mux.Handle("/login/", p.login(op.AuthCallbackURL(provider)))
+	p.handler = mux
+	t.Cleanup(p.Stop)
+	return p, ln
+}
+
+// login is the page on which the person logs in, with nothing to press.
+func (p *Provider) login(back func(context.Context, string) string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		id := r.FormValue("authRequestID")
 		if err := p.store.CheckUsernamePassword("test-user2", "verysecure", id); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
 		http.Redirect(w, r, back(op.ContextWithIssuer(r.Context(), p.URL), id), http.StatusFound)
-	})
-	p.handler = mux
-	t.Cleanup(p.Stop)
-	return p
+	}
 }
 
-// Start takes the provider's address and serves on it.
-func (p *Provider) Start() {
-	p.t.Helper()
-	ln, err := net.Listen("tcp", strings.TrimPrefix(p.URL, "http://"))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+func (p *Provider) serveOn(ln net.Listener) {
 	p.server = &httptest.Server{Listener: ln, Config: &http.Server{Handler: http.HandlerFunc(p.serve)}}
 	p.server.Start()
 }
