@@ -52,8 +52,14 @@ type hub struct {
 // until it is up. It is killed at the end of the test.
 func startHub(t testing.TB, args ...string) *hub {
 	t.Helper()
-	h := &hub{t: t, stateDir: t.TempDir(), log: &buffer{}}
-	h.args = append([]string{"serve", "--auth-token", token, "--state-dir", h.stateDir, "--log-format", "json"}, args...)
+	return startServer(t, nil, append([]string{"serve", "--auth-token", token}, args...)...)
+}
+
+// startServer is startHub for any command that serves, with env besides.
+func startServer(t testing.TB, env []string, args ...string) *hub {
+	t.Helper()
+	h := &hub{t: t, env: env, stateDir: t.TempDir(), log: &buffer{}}
+	h.args = append(args, "--state-dir", h.stateDir, "--log-format", "json")
 	t.Cleanup(func() {
 		h.kill()
 		if t.Failed() {
@@ -85,7 +91,7 @@ func (h *hub) port() string {
 	return u.Port()
 }
 
-var upAt = regexp.MustCompile(`"msg":"hub is up","url":"([^"]+)"`)
+var upAt = regexp.MustCompile(`"msg":"(?:hub|history) is up","url":"([^"]+)"`)
 
 // start runs the program and waits until it serves.
 func (h *hub) start(more ...string) {
