@@ -262,3 +262,24 @@ func planned(rows *sql.Rows) (step string, err error) {
 	err = rows.Scan(&ignored, &ignored, &ignored, &step)
 	return step, err
 }
+
+// TestBeforeTimesWereNoted reads a database in which only json tells when a
+// message came.
+func TestBeforeTimesWereNoted(t *testing.T) {
+	d := newDesktop(t, signaldesktop.Options{Schema: 88})
+	d.people()
+	for i := range 4 {
+		d.put("messages", columns{
+			"id": fmt.Sprint("m", i), "conversationId": "c-ada", "type": "incoming", "sent_at": 1000 + i, "received_at": 10 - i,
+			"json": columns{"received_at_ms": 5000},
+		})
+	}
+	r := d.reader(t, Grants{Since: 30})
+	ans, err := r.Messages(t.Context(), MessageQuery{Conversation: "c-ada", Window: Window{After: 1000, Before: 1003}})
+	if diff := cmp.Diff([]string{"m2", "m1"}, ids(ans.Messages)); diff != "" || err != nil {
+		t.Fatalf("%v (-want +got):\n%s", err, diff)
+	}
+	if m := ans.Messages[0]; m.SentAt != 1002 || m.ReceivedAt != 5000 {
+		t.Errorf("sent at %d, received at %d", m.SentAt, m.ReceivedAt)
+	}
+}
