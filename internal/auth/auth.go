@@ -1,8 +1,9 @@
 // Package auth says whose request it is: it turns a bearer token into a
-// Principal, and keeps the admin's token in its file.
+// Principal, and keeps the admin's token in its file. [Tokens] are the hub's
+// own; a [Resource] may take those of an OAuth issuer.
 //
-// Its one rule: a token is compared by its digest, in constant time, with every
-// candidate, and never leaves this package in an error or a log.
+// Its one rule: a token of ours is compared by its digest, in constant time,
+// with every candidate, and no token leaves this package in an error or a log.
 package auth
 
 import (
