@@ -20,8 +20,9 @@ type count struct {
 }
 
 // A writer changes 700 rows and a counter in each transaction, and copies and
-// begins its WAL again, closes the database and opens it, as quickly as it can.
-// What a valid snapshot shows has to be the work of whole transactions.
+// begins its WAL again, closes the database and opens it, dies and is recovered,
+// as quickly as it can. What a valid snapshot shows has to be the work of whole
+// transactions. One reader takes a snapshot for each query, the other keeps it.
 func TestTorture(t *testing.T) {
 	long := 20 * time.Second
 	if testing.Short() {
@@ -30,19 +31,26 @@ func TestTorture(t *testing.T) {
 	var all count
 	for _, c := range []struct {
 		name string
-		step func(d desktop, i int)
+		step func(d *desktop, i int)
 	}{
-		{"checkpoints by themselves", func(d desktop, i int) {
+		{"checkpoints by themselves", func(d *desktop, i int) {
 			if i == 0 {
 				d.Exec(`PRAGMA wal_autocheckpoint = 50`)
 			}
 		}},
-		{"checkpoints of all kinds", func(d desktop, i int) {
+		{"checkpoints of all kinds", func(d *desktop, i int) {
 			d.Checkpoint([]string{"PASSIVE", "RESTART", "TRUNCATE"}[i%3])
 		}},
-		{"a writer that comes and goes", func(d desktop, i int) {
+		{"a writer that comes and goes", func(d *desktop, i int) {
 			if i%4 == 3 {
 				d.Close()
+				d.Open(d.dir)
+			}
+		}},
+		{"a writer that dies", func(d *desktop, i int) {
+			if i%8 == 7 {
+				d.Kill()
+				d.Writer = signaldesktop.Start(d.t)
 				d.Open(d.dir)
 			}
 		}},
@@ -58,11 +66,11 @@ func TestTorture(t *testing.T) {
 			var wg sync.WaitGroup
 			stop := make(chan struct{})
 			for i := range counts {
-				wg.Go(func() { counts[i] = readUntil(t, d.path, stop) })
+				wg.Go(func() { counts[i] = readUntil(t, d.path, i == 1, stop) })
 			}
-			for i, end := 0, time.Now().Add(long/3); time.Now().Before(end); i++ {
+			for i, end := 0, time.Now().Add(long/4); time.Now().Before(end); i++ {
 				d.Exec(`BEGIN IMMEDIATE; UPDATE clock SET at = at + 1; UPDATE hand SET at = at + 1; COMMIT`)
-				c.step(d, i)
+				c.step(&d, i)
 			}
 			close(stop)
 			wg.Wait()
@@ -78,8 +86,9 @@ func TestTorture(t *testing.T) {
 	}
 }
 
-// readUntil reads, each time from a new snapshot.
-func readUntil(t *testing.T, path string, stop <-chan struct{}) (n count) {
+// readUntil reads, each time from a new snapshot, or from the last as long as it
+// is valid.
+func readUntil(t *testing.T, path string, keep bool, stop <-chan struct{}) (n count) {
 	key, err := sqlcipher.ParseKey(signaldesktop.Key)
 	if err != nil {
 		t.Error(err)
@@ -92,28 +101,33 @@ func readUntil(t *testing.T, path string, stop <-chan struct{}) (n count) {
 	}
 	defer db.Close()
 	for {
-		select {
-		case <-stop:
+		s, err := db.Snapshot(t.Context())
+		switch {
+		case errors.Is(err, sqlcipher.ErrBusy):
+			n.busy++
+			continue
+		case err != nil:
+			t.Error(err)
 			return n
-		default:
-			n.read(t, db)
 		}
+		for again := true; again; again = again && keep {
+			again = n.read(t, s)
+			select {
+			case <-stop:
+				_ = s.Close()
+				return n
+			default:
+			}
+		}
+		_ = s.Close()
 	}
 }
 
-func (n *count) read(t *testing.T, db *sqlcipher.DB) {
-	s, err := db.Snapshot(t.Context())
-	switch {
-	case errors.Is(err, sqlcipher.ErrBusy):
-		n.busy++
-		return
-	case err != nil:
-		t.Error(err)
-		return
-	}
-	defer s.Close()
+// read reports whether the snapshot is valid.
+func (n *count) read(t *testing.T, s *sqlcipher.Snapshot) bool {
 	mixed := query(s, whole)
-	switch valid, err := s.Valid(); {
+	valid, err := s.Valid()
+	switch {
 	case err != nil:
 		t.Error(err)
 	case valid && mixed != nil:
@@ -126,6 +140,7 @@ func (n *count) read(t *testing.T, db *sqlcipher.DB) {
 	default:
 		n.discarded++
 	}
+	return valid
 }
 
 // whole checks that all rows are as the last transaction left them, by the table
