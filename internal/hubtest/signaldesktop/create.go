@@ -28,4 +28,7 @@ func (w *Writer) Create(dir string, o Options) {
 	if err := os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600); err != nil {
 		w.t.Fatal(err)
 	}
+	if o.Content {
+		w.fill(o.Schema)
+	}
 }

@@ -1,6 +1,7 @@
 package signaldesktop
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,5 +31,34 @@ func TestADatabaseOutlivesItsWriter(t *testing.T) {
 	w.Open(dir)
 	if diff := cmp.Diff([][]any{{int64(1)}}, w.Rows("SELECT a FROM t")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestEachSchemaHasItsContent(t *testing.T) {
+	for _, schema := range []int{50, 1330, 1460, 1830, 9999} {
+		t.Run(fmt.Sprint("schema ", schema), func(t *testing.T) {
+			w := Start(t)
+			w.Create(t.TempDir(), Options{Schema: schema, Content: true})
+			if got := w.Rows("PRAGMA integrity_check")[0][0]; got != "ok" {
+				t.Error(got)
+			}
+			got := w.Rows("SELECT id FROM messages ORDER BY received_at, sent_at, rowid")
+			for i, m := range contents {
+				if i >= len(got) || got[i][0] != m.id {
+					t.Fatalf("message %d of %d is not %s", i, len(got), m.id)
+				}
+			}
+			if schema < 77 {
+				return
+			}
+			found := w.Rows(`SELECT m.id FROM messages_fts f JOIN messages m ON m.rowid = f.rowid WHERE messages_fts MATCH '"привет" OR "TOP" OR "pizza"'`)
+			want := [][]any{{Cyrillic}, {CyrillicUpper}}
+			if schema >= 1500 {
+				want = append(want, []any{Poll})
+			}
+			if diff := cmp.Diff(want, found); diff != "" {
+				t.Errorf("the index of texts finds (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
