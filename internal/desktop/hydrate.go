@@ -3,6 +3,7 @@ package desktop
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"aldis/internal/hub"
 )
@@ -47,7 +48,7 @@ func (v *view) message(r row, f *files, bodyMax int) Message {
 		ViewOnce:       r.viewOnce,
 		Deleted:        r.json.Deleted,
 		Erased:         r.erased && !r.json.Deleted,
-		Reactions:      v.reactions(r.json.Reactions),
+		Reactions:      v.reactions(r.json),
 	}
 	switch {
 	case r.json.Deleted || r.erased:
@@ -66,7 +67,7 @@ func (v *view) fill(m *Message, r row, f *files, bodyMax int) {
 	m.Quote = v.quote(r.json.Quote)
 	m.Attachments, m.BodyPartial = attached(r, f)
 	if s := r.json.Sticker; s != nil {
-		m.Sticker = &Sticker{Emoji: hub.Clip(s.Emoji, maxName)}
+		m.Sticker = &Sticker{Emoji: short(s.Emoji)}
 	}
 	if p := r.json.Poll; p != nil {
 		m.Poll = &Poll{Question: hub.Clip(p.Question, maxQuote), Options: some(p.Options, maxItems, short)}
@@ -79,8 +80,9 @@ func (v *view) fill(m *Message, r row, f *files, bodyMax int) {
 
 // clip is hub.Clip that says whether it did.
 func clip(s string, most int) (clipped string, cut bool) {
+	s = strings.ToValidUTF8(s, "\uFFFD")
 	clipped = hub.Clip(s, most)
-	return clipped, len(clipped) < len(s) && len(s) > most
+	return clipped, len(clipped) < len(s)
 }
 
 func short(s string) string { return hub.Clip(s, maxName) }
@@ -106,13 +108,10 @@ func (v *view) sender(r row) *Person {
 	}
 }
 
-func (v *view) reactions(given []reactionJSON) (shown []Reaction) {
-	for _, r := range given {
-		if r.Emoji != "" && len(shown) < maxReactions {
-			shown = append(shown, Reaction{Emoji: short(r.Emoji), From: v.people.byConversation(r.FromID), At: r.At})
-		}
-	}
-	return shown
+func (v *view) reactions(m messageJSON) []Reaction {
+	return some(m.Reactions, maxReactions, func(r reactionJSON) Reaction {
+		return Reaction{Emoji: short(r.Emoji), From: v.people.byConversation(r.FromID), At: r.At}
+	})
 }
 
 // quote is what a message answers. Its text and files are a copy, so they have

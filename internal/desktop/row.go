@@ -3,6 +3,7 @@ package desktop
 import (
 	"database/sql"
 	"encoding/json"
+	"slices"
 )
 
 // A row is a message as the database has it: columns, and json for what has
@@ -33,6 +34,7 @@ func scanRow(rows *sql.Rows) (r row, err error) {
 	err = rows.Scan(&r.received, &r.sent, &r.row, &r.id, &r.conversation, &r.kind, &r.body,
 		&r.receivedAt, &r.source, &r.erased, &r.viewOnce, &r.hasFiles, &data)
 	r.json = decode[messageJSON](data)
+	r.json.Reactions = slices.DeleteFunc(r.json.Reactions, func(r reactionJSON) bool { return r.Emoji == "" }) // taken back
 	r.erased = r.erased || r.json.IsErased
 	r.viewOnce = r.viewOnce || r.json.IsViewOnce
 	return r, err
@@ -91,7 +93,7 @@ type attachmentJSON struct {
 }
 
 type reactionJSON struct {
-	Emoji  string `json:"emoji"`  // empty: taken back
+	Emoji  string `json:"emoji"`
 	FromID string `json:"fromId"` // id of a conversation
 	At     int64  `json:"timestamp"`
 }
