@@ -78,7 +78,7 @@ func attached(r row, f *files) (shown []Attachment, partial bool) {
 		for _, a := range r.json.Attachments {
 			f.add("attachment", a)
 		}
-		if len(r.json.Attachments) == 0 && r.hasFiles {
+		if len(r.json.Attachments) == 0 && r.json.BodyAttachment == nil && r.hasFiles {
 			f.shown = []Attachment{{Unknown: true}}
 		}
 	}
