@@ -86,8 +86,8 @@ func readSchema(ctx context.Context, q querier, known *schema) (*schema, error) 
 				"this version of Signal Desktop is not understood", s.version, c.table, c.name)
 		}
 	}
-	s.try(ctx, q, inConversation, "conversationId = '' AND "+chat)
-	s.try(ctx, q, inAll, chat)
+	s.try(ctx, q, inConversation, "conversationId = '' AND isStory = 0")
+	s.try(ctx, q, inAll, "TRUE")
 	return s, nil
 }
 

@@ -40,8 +40,7 @@ func (s *search) texts(part clause) (query string, args []any) {
 	from := "messages m" + s.schema.hint(inAll)
 	if conversation := s.only(); conversation != "" {
 		from = s.inConversation()
-		part.add(chat)
-		part.add("m.conversationId = ?", conversation)
+		part.add("m.conversationId = ? AND m.isStory = 0", conversation) // more than that is not in the index
 	}
 	text := "m.body"
 	switch {
