@@ -76,12 +76,13 @@ func (db *DB) unlock(key *Key) error {
 func (db *DB) openMain() (*os.File, error) {
 	info, err := db.root.Stat(db.name)
 	if err != nil {
-		return nil, err
+		return nil, passing(err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "open", Path: db.name, Err: fs.ErrInvalid}
 	}
-	return db.root.Open(db.name)
+	f, err := db.root.Open(db.name)
+	return f, passing(err)
 }
 
 // readSalt reads what the first page begins with in the clear.
@@ -99,7 +100,7 @@ func readSalt(f *os.File) (salt [saltSize]byte, err error) {
 }
 
 // Snapshot takes the last committed state. It waits for a moment in which the
-// files agree, for up to half a second. It fails with [ErrBusy] if there is
+// files agree, for up to a third of a second. It fails with [ErrBusy] if there is
 // none, and with the context's error if that ends first. Close must be called.
 func (db *DB) Snapshot(ctx context.Context) (*Snapshot, error) {
 	s, err := db.take(ctx)

@@ -55,11 +55,11 @@ func (db *DB) mark() (m mark, err error) {
 	}
 	main, err := db.root.Stat(db.name)
 	if err != nil {
-		return m, err
+		return m, passing(err)
 	}
 	folder, err := db.root.Stat(".")
 	if err != nil {
-		return m, err
+		return m, passing(err)
 	}
 	m.main, m.folder = stampOf(main), folder.ModTime().UnixNano()
 	return m, nil

@@ -234,6 +234,31 @@ func TestSnapshotWithoutAnIndex(t *testing.T) {
 	}
 }
 
+// A commit that the index does not know of is in doubt: the writer died before
+// it could say so, or may yet take it back.
+func TestSnapshotAheadOfTheIndex(t *testing.T) {
+	const salts = "saltsOne"
+	one := []handFrame{{page: 2, version: 2, commit: 2}}
+	two := append(slices.Clone(one), handFrame{page: 2, version: 3, commit: 2})
+	h := newHandDB(t, 2)
+	h.write("-wal", handWAL{binary.LittleEndian, salts, two}.bytes())
+	h.write("-shm", handIndex(salts, 1, 0))
+	db := h.open()
+	s := snapshot(t, db)
+	if got := versions(t, s); !slices.Equal(got, []uint32{1, 3}) || !s.Current() {
+		t.Errorf("the versions of the pages are %v, current is %v", got, s.Current())
+	}
+	two[1].version = 4 // taken back, and another written in its place
+	h.write("-wal", handWAL{binary.LittleEndian, salts, two}.bytes())
+	h.write("-shm", handIndex(salts, 2, 0))
+	if valid, err := s.Valid(); valid || err != nil {
+		t.Errorf("valid is %v, %v", valid, err)
+	}
+	if got := versions(t, snapshot(t, db)); !slices.Equal(got, []uint32{1, 4}) {
+		t.Errorf("the versions of the pages are %v in the end", got)
+	}
+}
+
 // Files that have just been written may be written again within the same tick of
 // the clock: a snapshot waits.
 func TestSnapshotWaitsForTimesToSettle(t *testing.T) {
