@@ -3,11 +3,13 @@ package desktop
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 
 	"aldis/internal/hub"
 )
@@ -58,17 +60,19 @@ type sealer struct {
 }
 
 const (
-	sealerKeys = 64 // bytes of key that a sealer needs
-	tagSize    = aes.BlockSize
-	placeSize  = 25
+	tagSize   = aes.BlockSize
+	placeSize = 25
 )
 
-func newSealer(secret []byte) sealer {
-	block, err := aes.NewCipher(secret[32:sealerKeys])
+// newSealer derives a sealer's keys from that of the database, so that cursors
+// outlive a restart with nothing kept on disk.
+func newSealer(key []byte) (sealer, error) {
+	keys, err := hkdf.Key(sha256.New, key, nil, "aldis history cursors", 64)
 	if err != nil {
-		panic(err) // a key of 32 bytes is one
+		return sealer{}, fmt.Errorf("derive the keys of cursors: %w", err)
 	}
-	return sealer{secret[:32], block}
+	block, err := aes.NewCipher(keys[32:])
+	return sealer{keys[:32], block}, err
 }
 
 func (s sealer) seal(p place, bound []byte) string {

@@ -11,10 +11,12 @@ import (
 	"aldis/internal/hub"
 )
 
-func testSealer(first byte) sealer {
-	secret := make([]byte, sealerKeys)
-	secret[0] = first
-	return newSealer(secret)
+func testSealer(key byte) sealer {
+	s, err := newSealer(bytes.Repeat([]byte{key}, 32))
+	if err != nil {
+		panic(err)
+	}
+	return s
 }
 
 func TestACursorIsItsPlaceAgain(t *testing.T) {

@@ -2,9 +2,6 @@ package desktop
 
 import (
 	"context"
-	"crypto/hkdf"
-	"crypto/sha256"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -66,9 +63,9 @@ type limits struct{ messages, conversations int }
 // or if it is one from before 2023. Close must be called.
 func Open(ctx context.Context, o Options) (*Reader, error) {
 	defer o.Key.Wipe() // our copy of it
-	secret, err := hkdf.Key(sha256.New, o.Key[:], nil, "aldis history cursors", sealerKeys)
+	cursors, err := newSealer(o.Key[:])
 	if err != nil {
-		return nil, fmt.Errorf("derive the key of cursors: %w", err)
+		return nil, err
 	}
 	db, err := sqlcipher.Open(o.Path, o.Key)
 	if err != nil {
@@ -77,7 +74,7 @@ func Open(ctx context.Context, o Options) (*Reader, error) {
 	r := &Reader{
 		db:      db,
 		grants:  Grants{slices.Sorted(slices.Values(o.Grants.Conversations)), o.Grants.Since},
-		cursors: newSealer(secret),
+		cursors: cursors,
 		limits:  limits{capped(o.MaxMessages, maxMessages), capped(o.MaxConversations, maxConversations)},
 		slots:   make(chan struct{}, maxViews),
 		closed:  make(chan struct{}),

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // A row is a message as the database has it: columns, and json for what has
@@ -37,6 +38,16 @@ func scanRow(rows *sql.Rows) (r row, err error) {
 	r.json.Reactions = slices.DeleteFunc(r.json.Reactions, func(r reactionJSON) bool { return r.Emoji == "" }) // taken back
 	r.erased = r.erased || r.json.IsErased
 	r.viewOnce = r.viewOnce || r.json.IsViewOnce
+	return r, err
+}
+
+// scanListed is scanRow for a list. It lets go of texts that are longer than what
+// a list shows, names in the place of mentions or not.
+func scanListed(rows *sql.Rows) (row, error) {
+	r, err := scanRow(rows)
+	if len(r.body) > 2*listBody {
+		r.body = strings.Clone(r.body[:2*listBody])
+	}
 	return r, err
 }
 

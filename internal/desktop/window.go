@@ -75,7 +75,7 @@ func (v *view) within(conversation string, w Window) clause {
 func (v *view) walk(ctx context.Context, query string, c clause, newer bool, from *place, limit int) (rows []row, err error) {
 	for _, part := range parts(newer, from) {
 		c := c.and(part)
-		more, err := all(ctx, v.db, scanRow, "SELECT "+v.schema.rowColumns()+" FROM "+query+" WHERE "+c.String()+inOrder(newer)+" LIMIT ?",
+		more, err := all(ctx, v.db, scanListed, "SELECT "+v.schema.rowColumns()+" FROM "+query+" WHERE "+c.String()+inOrder(newer)+" LIMIT ?",
 			append(c.args, limit-len(rows))...)
 		if err != nil {
 			return nil, err
