@@ -125,18 +125,6 @@ func TestReadAt(t *testing.T) {
 	wg.Wait()
 }
 
-func TestReadingAllocatesNothing(t *testing.T) {
-	s := newHandDB(t, 3).snapshot()
-	page := make([]byte, s.PageSize())
-	if got := testing.AllocsPerRun(100, func() {
-		_, _ = s.ReadAt(page, 2*4096)
-		_, _ = s.ReadAt(page[:16], 4096+24)
-		_ = s.Page(page, 2)
-	}); got > 0.5 { // the pool may be emptied meanwhile
-		t.Errorf("three reads allocate %v times", got)
-	}
-}
-
 func TestSnapshotAgainstTheIndex(t *testing.T) {
 	const salts, next = "saltsOne", "saltsTwo"
 	one := []handFrame{{page: 2, version: 2}, {page: 3, version: 2, commit: 3}}
