@@ -112,11 +112,16 @@ const attachments = (version) =>
     "PRIMARY KEY (messageId, editHistoryIndex, attachmentType, orderInMessage)",
   ]) + " STRICT";
 
+/** Returns the statement that puts messages which are not there yet into the index of texts, if their rows are so. */
+export function index(version, condition) {
+  const [wanted, text] = version >= 1500 ? ["isSearchable", "searchableText"] : ["isViewOnce IS NOT 1 AND storyId IS NULL", "body"];
+  return `INSERT INTO messages_fts (rowid, body) SELECT rowid, ${text} FROM messages WHERE ${wanted} AND ${condition}`;
+}
+
 // search is the index of texts, and the triggers that keep it up.
 function search(version) {
   const tokenizer = version >= 77 ? `, tokenize = 'signal_tokenizer'` : "";
-  const [wanted, text] = version >= 1500 ? ["isSearchable", "searchableText"] : ["isViewOnce IS NOT 1 AND storyId IS NULL", "body"];
-  const put = `INSERT INTO messages_fts (rowid, body) SELECT rowid, ${text} FROM messages WHERE rowid = new.rowid AND ${wanted}`;
+  const put = index(version, "rowid = new.rowid");
   const drop = `DELETE FROM messages_fts WHERE rowid = old.rowid`;
   return [
     `CREATE VIRTUAL TABLE messages_fts USING fts5 (body${tokenizer})`,

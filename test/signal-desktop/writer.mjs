@@ -7,6 +7,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import Database from "@signalapp/sqlcipher";
+import { write } from "./messages.mjs";
 import { schema } from "./schema.mjs";
 
 let file; // what is open: its path and key
@@ -35,12 +36,13 @@ const commands = {
     atOnce(() => schema(version).forEach((sql) => db.exec(sql)));
   },
   open: ({ path, key }) => open(path, key),
+  messages: (command) => write(db, command),
   close,
-  exec({ sql, args }) {
+  exec({ sql, args = [] }) {
     if (args.length === 0) db.exec(sql); // maybe more than one statement
     else run(sql, (statement) => statement.run(args.map(decode)));
   },
-  rows: ({ sql, args }) => run(sql, (statement) => statement.all(args.map(decode)).map(values), { bigint: true }),
+  rows: ({ sql, args = [] }) => run(sql, (statement) => statement.all(args.map(decode)).map(values), { bigint: true }),
 };
 
 const atOnce = (fn) => db.transaction(fn)();

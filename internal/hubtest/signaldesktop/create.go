@@ -10,8 +10,14 @@ type Options struct {
 	Schema   int    // user_version: 1330, 1460, 1830, or 9999, which is yet to come, or 50, of before 2023
 	Key      string // 64 hexadecimal digits; empty: the usual Key
 	Content  bool   // put in the people and messages that the constants of this package name
-	Messages int    // put in so many messages more, of words picked at random, always the same
+	Messages int    // put in so many older messages, of words picked at random, always the same
 }
+
+// What Options.Messages has besides words at random.
+const (
+	RareNeedle   = "xylophone quartet" // is in the eighth and then in every 50,000th message
+	CommonNeedle = "lantern"           // is in every third
+)
 
 // Path is where the database of a folder of Signal Desktop is.
 func Path(dir string) string { return filepath.Join(dir, "sql", "db.sqlite") }
@@ -27,6 +33,12 @@ func (w *Writer) Create(dir string, o Options) {
 	config := []byte(`{"key":"` + o.Key + `"}`)
 	if err := os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600); err != nil {
 		w.t.Fatal(err)
+	}
+	if o.Messages > 0 {
+		w.ask(command{
+			Do: "messages", Version: o.Schema, Count: o.Messages, Time: firstTime, Counter: firstCounter,
+			Rare: RareNeedle, Common: CommonNeedle,
+		})
 	}
 	if o.Content {
 		w.fill(o.Schema)

@@ -150,7 +150,12 @@ type command struct {
 	Key     string `json:"key,omitempty"`
 	Version int    `json:"version,omitempty"`
 	SQL     string `json:"sql,omitempty"`
-	Args    []any  `json:"args"`
+	Args    []any  `json:"args,omitempty"`
+	Count   int    `json:"count,omitempty"`
+	Time    int64  `json:"time,omitempty"`
+	Counter int64  `json:"counter,omitempty"`
+	Rare    string `json:"rare,omitempty"`
+	Common  string `json:"common,omitempty"`
 }
 
 // ask has the process do something, and returns its answer.
