@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -216,6 +217,29 @@ func TestHubServesTheHistory(t *testing.T) {
 	}
 	if text := a.call("salon_status", nil); text == "" {
 		t.Error("the hub's own tools are gone")
+	}
+}
+
+// TestHubServesTheHistoryWithAnIssuer has hosts find the issuer of a path below.
+func TestHubServesTheHistoryWithAnIssuer(t *testing.T) {
+	t.Parallel()
+	p := newProfile(t)
+	issuer := openid.Start(t)
+	const resource = "https://" + historyHost + "/history/mcp"
+	h := startServer(t, p.bySettings(), "serve", "--auth-token", token, "--history", "--history-auth-mode", "oidc",
+		"--history-public-url", resource, "--history-oauth-issuer", issuer.URL, "--history-oauth-audience", resource)
+	for _, path := range []string{"", "/history/mcp"} {
+		a := h.do("GET", "/.well-known/oauth-protected-resource"+path, nil, map[string]string{"Host": historyHost})
+		if m := a.object(t); m["resource"] != resource || !slices.Equal(m["authorization_servers"].([]any), []any{issuer.URL}) {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+	access := issuer.LogIn("signal:read", resource).Access
+	p.tellHistory(connectHistory(t, mcpAt(h.url+"/history/mcp", access), ""))
+	for path, token := range map[string]string{"/history/mcp": token, "/mcp": access} {
+		if a := h.do("POST", path, initialize, bearer(token)); a.status != http.StatusUnauthorized {
+			t.Errorf("the other's token on %s: %d %s", path, a.status, a.body)
+		}
 	}
 }
 

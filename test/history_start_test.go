@@ -2,13 +2,16 @@ package test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"aldis/internal/hubtest/signaldesktop"
 )
@@ -81,5 +84,36 @@ func TestHistoryWarnsOnceAtATerminal(t *testing.T) {
 		if !strings.Contains(said, "claude mcp add signal-history") {
 			t.Errorf("start %d does not say how to add it:\n%s", i+1, said)
 		}
+	}
+}
+
+// TestHistoryEndsWhenAsked ends it while its host still holds the line.
+func TestHistoryEndsWhenAsked(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be asked to end on Windows")
+	}
+	cmd := command(t, "history")
+	cmd.Env = append(cmd.Env, newProfile(t).bySettings()...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &buffer{}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	if err := json.NewEncoder(in).Encode(initialize); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it answers", func() bool { return strings.Contains(out.String(), "serverInfo") })
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }
