@@ -32,7 +32,7 @@ type Server struct {
 func (s *Server) Listen(ctx context.Context) error {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Addr)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w; choose another address (serve: --host and --port, channel: --listen)", s.Addr, err)
+		return fmt.Errorf("listen on %s: %w; choose another address (--host and --port; aldis channel: --listen)", s.Addr, err)
 	}
 	s.ln = ln
 	return nil
