@@ -7,6 +7,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import Database from "@signalapp/sqlcipher";
+import { dump } from "./dump.mjs";
 import { write } from "./messages.mjs";
 import { schema } from "./schema.mjs";
 
@@ -42,6 +43,7 @@ const commands = {
     if (args.length === 0) db.exec(sql); // maybe more than one statement
     else run(sql, (statement) => statement.run(args.map(decode)));
   },
+  dump: () => dump(db),
   rows: ({ sql, args = [] }) => run(sql, (statement) => statement.all(args.map(decode)).map(values), { bigint: true }),
 };
 
