@@ -140,7 +140,7 @@
 // is in no document; it is in SQLite's wal.c: walRestartHdr, walCheckpoint,
 // walIndexRecover, walFrames, sqlite3WalClose.
 //
-// SQLCipher: Design (https://www.zetetic.net/sqlcipher/design/) and its
-// crypto_impl.c: sqlcipher_page_cipher, sqlcipher_cipher_ctx_key_derive. The
-// layouts were compared with files that SQLCipher 4.18 wrote; see the tests.
+// SQLCipher: Design (https://www.zetetic.net/sqlcipher/design/), and in its
+// source sqlcipher_page_cipher and sqlcipher_cipher_ctx_key_derive. The layouts
+// were compared with files that SQLCipher 4.18 wrote; see the tests.
 package sqlcipher

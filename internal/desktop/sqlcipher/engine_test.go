@@ -59,97 +59,49 @@ func query(s *sqlcipher.Snapshot, f func(*sql.DB) error) error {
 	return f(db)
 }
 
-// rows reads all rows of a query as text.
-func rows(db *sql.DB, text string) (all []string, err error) {
-	r, err := db.Query(text)
+// read opens the database at path and returns what is in its tables, as
+// [signaldesktop.Writer.Dump] does.
+func read(path string) (tables map[string]string, err error) {
+	db, err := open(path)
 	if err != nil {
 		return nil, err
-	}
-	defer r.Close()
-	for r.Next() {
-		var s sql.NullString
-		if err := r.Scan(&s); err != nil {
-			return nil, err
-		}
-		all = append(all, s.String)
-	}
-	return all, r.Err()
-}
-
-// Every value of every ordinary table comes as one row of text, in an order that
-// SQLite and SQLCipher share. Both make the texts, by the same SQL.
-const tablesSQL = `SELECT name FROM sqlite_schema
-	WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name`
-
-func columnsSQL(table string) string {
-	return fmt.Sprintf(`SELECT name FROM pragma_table_xinfo('%s') ORDER BY cid`, table)
-}
-
-func valuesSQL(table string, columns []string) string {
-	for i, c := range columns {
-		columns[i] = `quote("` + c + `")`
-	}
-	values := strings.Join(columns, ` || ',' || `)
-	return fmt.Sprintf(`SELECT %s AS v FROM "%s" ORDER BY v`, values, table)
-}
-
-// contents returns all values, a line a row, by a way to ask.
-func contents(ask func(string) ([]string, error)) (string, error) {
-	tables, err := ask(tablesSQL)
-	if err != nil {
-		return "", err
-	}
-	var all strings.Builder
-	for _, table := range tables {
-		columns, err := ask(columnsSQL(table))
-		if err != nil {
-			return "", err
-		}
-		values, err := ask(valuesSQL(table, columns))
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&all, "== %s, %d rows\n%s\n", table, len(values), strings.Join(values, "\n"))
-	}
-	return all.String(), nil
-}
-
-// read opens the database at path and returns all that is in it.
-func read(path string) (all string, err error) {
-	key, err := sqlcipher.ParseKey(signaldesktop.Key)
-	if err != nil {
-		return "", err
-	}
-	db, err := sqlcipher.Open(path, key)
-	if err != nil {
-		return "", err
 	}
 	defer db.Close()
 	s, err := db.Snapshot(context.Background())
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer s.Close()
 	err = query(s, func(db *sql.DB) (err error) {
-		all, err = contents(func(text string) ([]string, error) { return rows(db, text) })
-		return errors.Join(err, intact(db))
+		tables, err = signaldesktop.DumpOf(context.Background(), db)
+		return errors.Join(err, intact(db, tables))
 	})
 	if valid, verr := s.Valid(); verr != nil || !valid {
-		return "", fmt.Errorf("valid is %v, %w", valid, verr)
+		return nil, fmt.Errorf("valid is %v, %w", valid, verr)
 	}
-	return all, err
+	return tables, err
+}
+
+func open(path string) (*sqlcipher.DB, error) {
+	key, err := sqlcipher.ParseKey(signaldesktop.Key)
+	if err != nil {
+		return nil, err
+	}
+	return sqlcipher.Open(path, key)
 }
 
 // intact has SQLite check each ordinary table with its indexes; it does not know
 // the tokenizer of the others.
-func intact(db *sql.DB) error {
-	tables, err := rows(db, tablesSQL)
-	for _, table := range tables {
-		said, cerr := rows(db, `PRAGMA integrity_check('`+table+`')`)
-		if cerr == nil && strings.Join(said, " ") != "ok" {
-			cerr = fmt.Errorf("table %s is not intact: %q", table, said)
+func intact(db *sql.DB, tables map[string]string) (err error) {
+	for table := range tables {
+		var said string
+		cerr := db.QueryRow(`PRAGMA integrity_check('` + table + `')`).Scan(&said)
+		if cerr == nil && said != "ok" {
+			cerr = errors.New(said)
 		}
-		err = errors.Join(err, cerr)
+		if cerr != nil {
+			err = errors.Join(err, fmt.Errorf("table %s: %w", table, cerr))
+		}
 	}
 	return err
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"aldis/internal/desktop/sqlcipher"
 	"aldis/internal/hubtest/signaldesktop"
 )
@@ -31,51 +33,21 @@ func newDesktop(t testing.TB, o signaldesktop.Options) desktop {
 	return d
 }
 
-// contents is what the real tool reads.
-func (d desktop) contents() string {
-	d.t.Helper()
-	all, err := contents(func(text string) (all []string, err error) {
-		for _, row := range d.Rows(text) {
-			s, ok := row[0].(string)
-			if !ok {
-				return nil, errors.New("a value is no text")
-			}
-			all = append(all, s)
-		}
-		return all, nil
-	})
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return all
-}
-
 // same checks that what is read is what the real tool read, and that reading
 // leaves no trace.
-func (d desktop) same(want string) {
+func (d desktop) same(want map[string]string) {
 	d.t.Helper()
 	before := trace(d.t, d.dir)
 	got, err := read(d.path)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if got != want {
-		d.t.Errorf("%s", difference(got, want))
+	if diff := cmp.Diff(want, got); diff != "" {
+		d.t.Error(diff)
 	}
-	if after := trace(d.t, d.dir); after != before {
-		d.t.Errorf("reading left a trace: before\n%safter\n%s", before, after)
+	if diff := cmp.Diff(before, trace(d.t, d.dir)); diff != "" {
+		d.t.Errorf("reading left a trace: %s", diff)
 	}
-}
-
-// difference names the first line that is not the same.
-func difference(got, want string) string {
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range min(len(g), len(w)) {
-		if g[i] != w[i] {
-			return "read  " + g[i] + "\nwant  " + w[i]
-		}
-	}
-	return "one of them is longer"
 }
 
 // write makes rows that are in the WAL alone: new, changed and removed.
@@ -106,7 +78,7 @@ func (d desktop) put(suffix string, b []byte) {
 func TestRealDatabaseThatIsClosed(t *testing.T) {
 	for _, schema := range []int{1330, 1460, 1830, 9999} {
 		d := newDesktop(t, signaldesktop.Options{Schema: schema, Content: true, Messages: 300})
-		want := d.contents()
+		want := d.Dump()
 		d.Close()
 		for _, suffix := range []string{"-wal", "-shm"} {
 			if _, err := os.Stat(d.path + suffix); err == nil {
@@ -120,30 +92,26 @@ func TestRealDatabaseThatIsClosed(t *testing.T) {
 func TestRealDatabaseThatIsWrittenTo(t *testing.T) {
 	d := newDesktop(t, signaldesktop.Options{Schema: 1830, Content: true, Messages: 300})
 	d.Checkpoint("TRUNCATE")
-	d.same(d.contents()) // an empty WAL
+	d.same(d.Dump()) // an empty WAL
 	d.write()
-	d.same(d.contents()) // a generation
+	d.same(d.Dump()) // a generation
 	d.Checkpoint("PASSIVE")
-	d.same(d.contents()) // all of it copied
+	d.same(d.Dump()) // all of it copied
 	d.write()
-	d.same(d.contents()) // more behind what was copied
+	d.same(d.Dump()) // more behind what was copied
 	d.Checkpoint("RESTART")
-	d.same(d.contents()) // a generation at its end
+	d.same(d.Dump()) // a generation at its end
 	d.write()
-	d.same(d.contents()) // the next, over a longer one
+	d.same(d.Dump()) // the next, over a longer one
 	d.Checkpoint("TRUNCATE")
-	d.same(d.contents())
+	d.same(d.Dump())
 }
 
 // A snapshot that is kept does not hold up the writer, and knows its age.
 func TestRealWriterIsNotHeldUp(t *testing.T) {
 	d := newDesktop(t, signaldesktop.Options{Schema: 1830})
 	d.write()
-	key, err := sqlcipher.ParseKey(signaldesktop.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := sqlcipher.Open(d.path, key)
+	db, err := open(d.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +170,7 @@ func TestRealLeftovers(t *testing.T) {
 			d := newDesktop(t, signaldesktop.Options{Schema: 1830, Messages: 50})
 			d.Checkpoint("TRUNCATE")
 			d.write()
-			want := d.contents()
+			want := d.Dump()
 			if c.last != "" {
 				d.Exec(c.last)
 			}
@@ -225,7 +193,7 @@ func TestRealTransactionWithoutItsCommit(t *testing.T) {
 	d := newDesktop(t, signaldesktop.Options{Schema: 1830})
 	d.Checkpoint("TRUNCATE")
 	d.write()
-	want := d.contents()
+	want := d.Dump()
 	committed := len(d.file("-wal"))
 	d.Exec(`PRAGMA cache_size = 10`)
 	d.Exec(`BEGIN`)
@@ -243,7 +211,7 @@ func TestRealTransactionWithoutItsCommit(t *testing.T) {
 func TestRealEmptyWAL(t *testing.T) {
 	d := newDesktop(t, signaldesktop.Options{Schema: 1830})
 	d.write()
-	want := d.contents()
+	want := d.Dump()
 	d.Close()
 	d.put("-wal", nil)
 	d.same(want)
@@ -259,7 +227,7 @@ func TestRealShorterGeneration(t *testing.T) {
 	if len(d.file("-wal")) != long {
 		t.Fatal("the WAL was not begun again")
 	}
-	want := d.contents()
+	want := d.Dump()
 	d.same(want)
 	d.Kill()
 	d.remove("-shm")
@@ -331,11 +299,7 @@ func TestRealDatabaseOfMoreThanAGibibyte(t *testing.T) {
 		d.Exec(`INSERT INTO large (kept) VALUES (zeroblob(25000000))`)
 	}
 	d.Exec(`CREATE TABLE last AS SELECT 'behind it' AS text`)
-	key, err := sqlcipher.ParseKey(signaldesktop.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := sqlcipher.Open(d.path, key)
+	db, err := open(d.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,9 +313,12 @@ func TestRealDatabaseOfMoreThanAGibibyte(t *testing.T) {
 		t.Fatalf("the database has %d bytes", s.Size())
 	}
 	err = query(s, func(db *sql.DB) error {
-		got, err := rows(db, `SELECT text FROM last UNION ALL SELECT sum(length(kept)) FROM large UNION ALL SELECT * FROM pragma_integrity_check`)
-		if strings.Join(got, ", ") != "behind it, 1100000000, ok" {
-			t.Errorf("it reads %q", got)
+		var text, check string
+		var bytes int
+		err := db.QueryRow(`SELECT text, (SELECT sum(length(kept)) FROM large), (SELECT integrity_check FROM pragma_integrity_check('large')) FROM last`).
+			Scan(&text, &bytes, &check)
+		if text != "behind it" || bytes != 1_100_000_000 || check != "ok" {
+			t.Errorf("it reads %q, %d bytes, %s", text, bytes, check)
 		}
 		return err
 	})
@@ -365,11 +332,7 @@ func TestRealDatabaseOfMoreThanAGibibyte(t *testing.T) {
 
 // readPages reads all pages, without SQLite, whose errors would hide ours.
 func readPages(path string) error {
-	key, err := sqlcipher.ParseKey(signaldesktop.Key)
-	if err != nil {
-		return err
-	}
-	db, err := sqlcipher.Open(path, key)
+	db, err := open(path)
 	if err != nil {
 		return err
 	}

@@ -89,12 +89,7 @@ func TestTorture(t *testing.T) {
 // readUntil reads, each time from a new snapshot, or from the last as long as it
 // is valid.
 func readUntil(t *testing.T, path string, keep bool, stop <-chan struct{}) (n count) {
-	key, err := sqlcipher.ParseKey(signaldesktop.Key)
-	if err != nil {
-		t.Error(err)
-		return n
-	}
-	db, err := sqlcipher.Open(path, key)
+	db, err := open(path)
 	if err != nil {
 		t.Error(err)
 		return n

@@ -1,6 +1,7 @@
 package sqlcipher_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"aldis/internal/hubtest/signaldesktop"
 )
@@ -22,11 +25,15 @@ func TestChild(t *testing.T) {
 	if path == "" {
 		t.Skip("run by other tests")
 	}
-	all, err := read(path)
+	tables, err := read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Printf("%s%s%s", childReads, all, childReads)
+	b, err := json.Marshal(tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Printf("%s%s%s", childReads, b, childReads)
 }
 
 // child is a process that reads the database at path. The program is named by
@@ -42,18 +49,21 @@ func child(path string, wrapped ...string) *exec.Cmd {
 }
 
 // childRead returns what the child read.
-func childRead(t *testing.T, c *exec.Cmd) string {
+func childRead(t *testing.T, c *exec.Cmd) (tables map[string]string) {
 	t.Helper()
 	out, err := c.CombinedOutput()
 	parts := strings.Split(string(out), childReads)
 	if err != nil || len(parts) != 3 {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return parts[1]
+	if err := json.Unmarshal([]byte(parts[1]), &tables); err != nil {
+		t.Fatal(err)
+	}
+	return tables
 }
 
 // leftovers is a database whose writer died, in a folder that all may walk to.
-func leftovers(t *testing.T) (d desktop, want string) {
+func leftovers(t *testing.T) (d desktop, want map[string]string) {
 	dir, err := os.MkdirTemp("", "aldis-sqlcipher-")
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +71,7 @@ func leftovers(t *testing.T) (d desktop, want string) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	d = newDesktop(t, signaldesktop.Options{Schema: 1830, Messages: 50})
 	d.write()
-	want = d.contents()
+	want = d.Dump()
 	d.Kill()
 	if err := os.CopyFS(dir, os.DirFS(d.dir)); err != nil {
 		t.Fatal(err)
@@ -89,11 +99,11 @@ func TestAnotherUserReadsWhatNobodyMayWrite(t *testing.T) {
 	c := child(d.path)
 	c.Dir = "/"
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	if got := childRead(t, c); got != want {
-		t.Error(difference(got, want))
+	if diff := cmp.Diff(want, childRead(t, c)); diff != "" {
+		t.Error(diff)
 	}
-	if after := trace(t, d.dir); after != before {
-		t.Errorf("reading left a trace: before\n%safter\n%s", before, after)
+	if diff := cmp.Diff(before, trace(t, d.dir)); diff != "" {
+		t.Errorf("reading left a trace: %s", diff)
 	}
 }
 
@@ -106,8 +116,8 @@ func TestTheSystemIsAskedForReadingAlone(t *testing.T) {
 		t.Skipf("strace may not trace here: %v", err)
 	}
 	d, want := leftovers(t)
-	if got := childRead(t, child(d.path, "strace", "-f", "-s", "0", "-o", log, "-e", "trace=%file,%desc")); got != want {
-		t.Error(difference(got, want))
+	if diff := cmp.Diff(want, childRead(t, child(d.path, "strace", "-f", "-s", "0", "-o", log, "-e", "trace=%file,%desc"))); diff != "" {
+		t.Error(diff)
 	}
 	b, err := os.ReadFile(log)
 	if err != nil {
