@@ -1,5 +1,7 @@
 // Writes databases as Signal Desktop has them, with the library that it has: node writer.mjs
 //
+// That library is under the AGPL: it is fetched for tests, and never part of what is built.
+//
 // Each line of its input is a command in JSON, {"do": ..., ...}, and is answered by one line, {"ok": ...} or
 // {"error": "..."}, before the next is looked at. It ends with its input, and leaves the database as it then is.
 // Integers are {"int": "..."} in arguments, since this library takes a number for a REAL; bytes are {"blob": base64}.

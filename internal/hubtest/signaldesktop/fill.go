@@ -10,10 +10,10 @@ import (
 
 // Times of the messages, Unix milliseconds, and the counter that orders them.
 const (
-	firstTime    = 1_700_000_000_000 // when the first came
-	apart        = 60_000            // from one to the next
-	late         = 1_500             // from when it was sent to when it came
-	firstCounter = 1_650_000_000_000 // when Signal was set up: it counts on from there, one a message
+	firstTime    int64 = 1_700_000_000_000 // when the first came
+	apart        int64 = 60_000            // from one to the next
+	late         int64 = 1_500             // from when it was sent to when it came
+	firstCounter int64 = 1_650_000_000_000 // when Signal was set up: it counts on from there, one a message
 )
 
 // ReceivedAt is when a message of Options.Content came, in Unix milliseconds.
@@ -41,7 +41,6 @@ func place(id string) int64 {
 func (w *Writer) fill(schema int) {
 	w.t.Helper()
 	w.Exec("BEGIN")
-	w.insert("items", fields{"id": "uuid_id", "json": fields{"id": "uuid_id", "value": Self + ".2"}})
 	for i, c := range conversations {
 		w.insert("conversations", c.row(schema, i))
 	}
@@ -70,8 +69,8 @@ func (m message) row(schema int) fields {
 	if schema >= 1270 {
 		maps.Copy(columns, noted)
 	} else { // json says all, and some alone
-		delete(columns, "source")
 		maps.Copy(json, columns)
+		delete(columns, "source")
 		maps.Copy(json, noted)
 	}
 	maps.Copy(json, m.json)

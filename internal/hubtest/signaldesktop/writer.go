@@ -20,8 +20,7 @@ import (
 	"testing"
 )
 
-// Key is the key of all databases for which Options name no other, as 64
-// hexadecimal digits.
+// Key is the key of all databases, as 64 hexadecimal digits.
 const Key = "5169676e616c4465736b746f70466978747572654b6579303132333435363738"
 
 // A Writer is a process that has a database open, as Signal Desktop has.
@@ -80,8 +79,8 @@ func moduleRoot(t testing.TB) string {
 	return ""
 }
 
-// Open opens the database that Create made in dir with the usual Key, maybe by
-// another Writer that has been killed since.
+// Open opens the database that Create made in dir, maybe of another Writer that
+// has been killed since.
 func (w *Writer) Open(dir string) {
 	w.t.Helper()
 	w.ask(command{Do: "open", Path: Path(dir), Key: Key})
