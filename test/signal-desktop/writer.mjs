@@ -13,18 +13,16 @@ import { dump } from "./dump.mjs";
 import { write } from "./messages.mjs";
 import { schema } from "./schema.mjs";
 
-let file; // what is open: its path and key
 let db;
 
-function open(path, key) {
-  if (db) throw new Error(`${file.path} is open`);
+function open({ path, key }) {
+  if (db) throw new Error("another database is open");
   db = new Database(path);
   db.pragma(`key = "x'${key}'"`);
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = FULL");
   db.pragma("recursive_triggers = ON"); // or REPLACE would leave the old text in messages_fts
   db.initTokenizer();
-  file = { path, key };
 }
 
 function close() {
@@ -35,10 +33,10 @@ function close() {
 const commands = {
   create({ path, key, version }) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    open(path, key);
-    atOnce(() => schema(version).forEach((sql) => db.exec(sql)));
+    open({ path, key });
+    db.transaction(() => schema(version).forEach((sql) => db.exec(sql)))();
   },
-  open: ({ path, key }) => open(path, key),
+  open,
   messages: (command) => write(db, command),
   close,
   exec({ sql, args = [] }) {
@@ -48,8 +46,6 @@ const commands = {
   dump: () => dump(db),
   rows: ({ sql, args = [] }) => run(sql, (statement) => statement.all(args.map(decode)).map(values), { bigint: true }),
 };
-
-const atOnce = (fn) => db.transaction(fn)();
 
 function run(sql, fn, options = {}) {
   const statement = db.prepare(sql, options);
