@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"aldis/internal/hubtest/signaldesktop"
 )
 
 // TestHistorySaysWhatIsWrong cannot begin, and says why and what to do.
@@ -33,8 +31,8 @@ func TestHistorySaysWhatIsWrong(t *testing.T) {
 		{"no key", []string{"--db", filepath.Join(t.TempDir(), "sql", "db.sqlite")}, 1, []string{"config.json"}},
 		{"no database", []string{"--db", filepath.Join(t.TempDir(), "db.sqlite"), "--key", wrong}, 1, []string{"db.sqlite"}},
 		{"a time that is none", []string{"--since", "soon"}, 2, []string{"--since", "2h or 7d"}},
-		{"an address without TLS", append([]string{"--db", p.db, "--key", signaldesktop.Key, "--public-url", "http://history.example/mcp"}, static...), 2, []string{"https"}},
-		{"an address of something else", append([]string{"--db", p.db, "--key", signaldesktop.Key, "--public-url", "https://history.example/"}, static...), 2, []string{"/mcp"}},
+		{"an address without TLS", append([]string{"--public-url", "http://history.example/mcp"}, static...), 2, []string{"https"}},
+		{"an address of something else", append([]string{"--public-url", "https://history.example/"}, static...), 2, []string{"/mcp"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := aldis(t, append([]string{"history"}, tt.args...)...)

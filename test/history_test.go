@@ -137,7 +137,11 @@ func callHistory(t testing.TB, s *mcp.ClientSession, tool string, args map[strin
 func TestHistoryOverStdio(t *testing.T) {
 	t.Parallel()
 	p := newProfile(t)
-	for name, env := range map[string][]string{"by the seed's settings": p.bySettings(), "by itself": p.byHome()} {
+	for name, env := range map[string][]string{
+		"by the seed's settings": p.bySettings(),
+		"by one file of it":      {"SIGNAL_MCP_CONFIG=" + filepath.Join(p.dir, "config.json")},
+		"by itself":              p.byHome(),
+	} {
 		for _, version := range []string{"2025-11-25", "2026-07-28"} {
 			t.Run(name+" in "+version, func(t *testing.T) {
 				if name == "by itself" && runtime.GOOS != "linux" {

@@ -48,7 +48,7 @@ func (h *hubProcess) handler(tokens auth.Tokens) http.Handler {
 		serve("POST /phone/received", h.phone.Received, auth.Shared)
 	}
 	if h.door != nil {
-		h.door.mount(mux)
+		h.door.mount(mux, newTools(h.history, h.log))
 	}
 	mux.Handle("GET /healthz", httpd.Handle(h.log, healthy))
 	mux.Handle("GET /readyz", httpd.Handle(h.log, h.ready))

@@ -26,51 +26,61 @@ type historyCmd struct{ config.History }
 
 func (c *historyCmd) Run(ctx context.Context, e env) error {
 	log := logger(c.Common, e.stderr)
-	reader, err := openHistory(ctx, c.Desktop, "--", e.getenv)
+	if c.Transport == "http" {
+		return c.serve(ctx, e, log)
+	}
+	reader, err := c.open(ctx, e)
 	if err != nil {
 		return err
 	}
-	warnOnce(c.StateDir, e.stderr)
-	if c.Transport == "http" {
-		err = c.serve(ctx, reader, log)
-	} else {
-		explainStdio(e)
-		err = newTools(reader, log).ServeStdio(ctx, io.NopCloser(e.stdin), e.stdout)
-	}
+	explainStdio(e)
+	err = newTools(reader, log).ServeStdio(ctx, io.NopCloser(e.stdin), e.stdout)
 	return errors.Join(err, reader.Close())
 }
 
-func newTools(reader *desktop.Reader, log *slog.Logger) *tools.Server {
-	return &tools.Server{History: reader, Log: log, Version: version()}
-}
-
 // serve speaks http until ctx is done.
-func (c *historyCmd) serve(ctx context.Context, reader *desktop.Reader, log *slog.Logger) error {
-	door, err := newDoor("/mcp", c.HistoryAuth, newTools(reader, log), log)
+func (c *historyCmd) serve(ctx context.Context, e env, log *slog.Logger) error {
+	door, err := newDoor("/mcp", c.HistoryAuth, log)
+	if err != nil {
+		return err
+	}
+	reader, err := c.open(ctx, e)
 	if err != nil {
 		return err
 	}
 	mux := http.NewServeMux()
-	door.mount(mux)
+	door.mount(mux, newTools(reader, log))
 	mux.Handle("GET /healthz", httpd.Handle(log, healthy))
 	mux.Handle("GET /readyz", httpd.Handle(log, historyReady{reader}.ready))
 	server := &httpd.Server{
 		Addr: c.Address(), Hosts: door.hosts(), Pages: door.pages(), MaxBody: int64(c.MaxBodyBytes),
 		Handler: httpd.Mux(mux), Log: log,
 	}
-	if err := server.Listen(ctx); err != nil {
-		return err
+	if err = server.Listen(ctx); err == nil {
+		log.Info("history is up", "url", server.URL(), "version", version())
+		err = server.Serve(ctx)
 	}
-	log.Info("history is up", "url", server.URL(), "version", version())
-	return server.Serve(ctx)
+	return errors.Join(err, reader.Close())
+}
+
+func (c *historyCmd) open(ctx context.Context, e env) (*desktop.Reader, error) {
+	reader, err := openHistory(ctx, c.Desktop, "--", e.getenv)
+	if err == nil {
+		warnOnce(c.StateDir, e.stderr)
+	}
+	return reader, err
+}
+
+func newTools(reader *desktop.Reader, log *slog.Logger) *tools.Server {
+	return &tools.Server{History: reader, Log: log, Version: version()}
 }
 
 // joinHistory has the hub serve the history too.
 func (h *hubProcess) joinHistory(ctx context.Context, getenv func(string) string) (err error) {
-	if h.history, err = openHistory(ctx, h.settings.Desktop, "--history-", getenv); err != nil {
+	if h.door, err = newDoor("/history/mcp", h.settings.HistoryAuth, h.log); err != nil {
 		return err
 	}
-	h.door, err = newDoor("/history/mcp", h.settings.HistoryAuth, newTools(h.history, h.log), h.log)
+	h.history, err = openHistory(ctx, h.settings.Desktop, "--history-", getenv)
 	return err
 }
 
@@ -130,10 +140,9 @@ type door struct {
 	path     string
 	origins  []string // of pages that may call
 	resource *auth.Resource
-	tools    http.Handler
 }
 
-func newDoor(path string, a config.HistoryAuth, t *tools.Server, log *slog.Logger) (*door, error) {
+func newDoor(path string, a config.HistoryAuth, log *slog.Logger) (*door, error) {
 	o := auth.ResourceOptions{URL: a.PublicURL, Name: "Signal history", PerMinute: a.RateLimitPerMinute, Log: log}
 	if a.AuthMode == "oidc" {
 		o.Issuer, o.Audience, o.Scopes = a.OAuthIssuer, a.OAuthAudience, a.RequiredScope
@@ -144,11 +153,11 @@ func newDoor(path string, a config.HistoryAuth, t *tools.Server, log *slog.Logge
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return &door{path, a.Origins(), resource, t.Handler()}, nil
+	return &door{path, a.Origins(), resource}, nil
 }
 
-func (d *door) mount(mux *http.ServeMux) {
-	mux.Handle(d.path, d.resource.Require(d.tools))
+func (d *door) mount(mux *http.ServeMux, t *tools.Server) {
+	mux.Handle(d.path, d.resource.Require(t.Handler()))
 	for _, path := range d.resource.MetadataPaths() {
 		mux.Handle(path, d.resource.Metadata())
 	}
