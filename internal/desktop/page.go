@@ -120,15 +120,21 @@ func size(val any) int {
 }
 
 // shorten cuts a message until it fits into a page: first its text, some of
-// whose characters are written with six bytes, then its lists.
+// whose characters are written with six bytes, then its lists, then what else is
+// of a length that others chose.
 func shorten(m *Message) {
 	for fit([]Message{*m}) == 0 {
-		if m.BodyTruncated = true; m.Body != "" {
+		m.BodyTruncated = true
+		switch {
+		case m.Body != "":
 			m.Body = hub.Clip(m.Body, len(m.Body)/2)
-			continue
+		case len(m.Reactions)+len(m.Attachments)+len(m.Previews)+len(m.Contacts) > 0:
+			m.Reactions, m.Attachments = half(m.Reactions), half(m.Attachments)
+			m.Previews, m.Contacts = half(m.Previews), half(m.Contacts)
+		default:
+			m.Sender, m.Quote, m.Poll, m.Sticker = nil, nil, nil, nil
+			return
 		}
-		m.Reactions, m.Attachments = half(m.Reactions), half(m.Attachments)
-		m.Previews, m.Contacts = half(m.Previews), half(m.Contacts)
 	}
 }
 
