@@ -42,7 +42,7 @@ func (v *view) message(r row, f *files, bodyMax int) Message {
 		ID:             r.id,
 		ConversationID: r.conversation,
 		Direction:      Direction(r.kind),
-		SentAt:         r.sent,
+		SentAt:         r.sentAt(),
 		ReceivedAt:     cmp.Or(r.receivedAt.Int64, r.json.ReceivedAtMS),
 		Sender:         v.sender(r),
 		ViewOnce:       r.viewOnce,

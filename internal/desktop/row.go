@@ -23,9 +23,9 @@ type row struct {
 func (s *schema) rowColumns() string {
 	receivedAt := "NULL"
 	if s.has("messages", "received_at_ms") {
-		receivedAt = "m.received_at_ms"
+		receivedAt = "CAST(m.received_at_ms AS INTEGER)"
 	}
-	return "m.received_at, COALESCE(m.sent_at, 0), m.rowid, COALESCE(m.id, ''), COALESCE(m.conversationId, ''), m.type, COALESCE(m.body, ''), " +
+	return "m.received_at, " + sent + ", m.rowid, COALESCE(m.id, ''), COALESCE(m.conversationId, ''), m.type, COALESCE(m.body, ''), " +
 		receivedAt + ", COALESCE(m.sourceServiceId, ''), m.isErased IS TRUE, m.isViewOnce IS TRUE, " +
 		"m.hasAttachments IS TRUE OR m.hasFileAttachments IS TRUE OR m.hasVisualMediaAttachments IS TRUE, m.json"
 }

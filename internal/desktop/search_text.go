@@ -50,7 +50,7 @@ func (s *search) texts(part clause) (query string, args []any) {
 	case s.schema.has("messages", "searchableText"):
 		text = "m.searchableText" // the question of a poll, or the body
 	}
-	return "SELECT m.received_at, COALESCE(m.sent_at, 0), m.rowid, " + text + " FROM " + from + " WHERE " + part.String() + inOrder(s.query.Newer), part.args
+	return "SELECT m.received_at, " + sent + ", m.rowid, " + text + " FROM " + from + " WHERE " + part.String() + inOrder(s.query.Newer), part.args
 }
 
 // only is the one conversation that hits can be of; empty: there are more.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"math"
 
 	"aldis/internal/hub"
 )
@@ -18,9 +19,17 @@ const chat = "m.isStory = 0 AND m.storyId IS NULL"
 // oldest.
 type place struct {
 	received sql.NullInt64
-	sent     int64
+	sent     int64 // unsent: unknown
 	row      int64
 }
+
+// unsent is when a message was sent of which that is not noted: before all
+// others, as SQLite orders NULL.
+const unsent = math.MinInt64
+
+// sent is when a message (m) was sent. Senders say that, so it may be a number
+// that is none of 64 bits.
+const sent = "CAST(COALESCE(m.sent_at, -9223372036854775808) AS INTEGER)"
 
 // before reports whether p is older than q.
 func (p place) before(q place) bool {
@@ -28,6 +37,14 @@ func (p place) before(q place) bool {
 		return q.received.Valid
 	}
 	return cmp.Or(cmp.Compare(p.received.Int64, q.received.Int64), cmp.Compare(p.sent, q.sent), cmp.Compare(p.row, q.row)) < 0
+}
+
+// sentAt is the sender's clock as hosts are shown it, in Unix milliseconds.
+func (p place) sentAt() int64 {
+	if p.sent == unsent {
+		return 0
+	}
+	return p.sent
 }
 
 // visible is the condition on messages (m) that a host may see them at all. It
@@ -107,12 +124,12 @@ func parts(newer bool, from *place) []clause {
 	case from == nil:
 	case from.received.Valid:
 		known = clause{}
-		known.add("(m.received_at, m.sent_at, m.rowid)"+than+"(?, ?, ?)", from.received.Int64, from.sent, from.row)
+		known.add("(m.received_at, "+sent+", m.rowid)"+than+"(?, ?, ?)", from.received.Int64, from.sent, from.row)
 		if newer {
 			return []clause{known}
 		}
 	default:
-		unknown.add("(m.sent_at, m.rowid)"+than+"(?, ?)", from.sent, from.row)
+		unknown.add("("+sent+", m.rowid)"+than+"(?, ?)", from.sent, from.row)
 		if !newer {
 			return []clause{unknown}
 		}
