@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -273,34 +274,25 @@ func TestSearchWhileSignalWrites(t *testing.T) {
 	d := talk(t, slices.Repeat([]said{{Text: "the anchor"}}, 50)...)
 	r := d.reader(t, Grants{})
 	want := walks.find(t, r, SearchQuery{Text: "anchor"})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for found := 0; found < 30; {
-			page, err := r.Search(t.Context(), SearchQuery{Text: "ANCHOR"})
-			if hub.KindOf(err) == hub.Unavailable {
-				continue // it writes too fast to be read
-			}
-			got := ids(page.Messages)
-			slices.Reverse(got)
-			if diff := gocmp.Diff(want, got); err != nil || diff != "" {
-				t.Errorf("error %v, found (-want +got):\n%s", err, diff)
-				return
-			}
-			found++
+	for round := range 30 {
+		var found []string
+		var err error
+		var searching sync.WaitGroup
+		searching.Go(func() {
+			var page Messages
+			page, err = r.Search(t.Context(), SearchQuery{Text: "ANCHOR"})
+			found = ids(page.Messages)
+		})
+		for i := range 10 {
+			d.Exec("INSERT INTO messages (id, conversationId, body, type, sent_at, received_at, json) VALUES (?, 'bob', ?, 'incoming', 1, 2000, '{}')",
+				fmt.Sprint("n", round, ".", i), strings.Repeat("something else ", round*i))
 		}
-	}()
-	for i := 0; ; i++ {
-		select {
-		case <-done:
-			return
-		default:
-		}
-		d.Exec("INSERT INTO messages (id, conversationId, body, type, sent_at, received_at, json) VALUES (?, 'bob', ?, 'incoming', ?, ?, '{}')",
-			fmt.Sprint("n", i), strings.Repeat("something else ", i%200), 1, 2000+i)
-		if i%10 == 9 {
-			d.Exec("DELETE FROM messages WHERE conversationId = 'bob'")
-			d.Checkpoint("TRUNCATE")
+		d.Exec("DELETE FROM messages WHERE conversationId = 'bob'")
+		d.Checkpoint("TRUNCATE") // what has been read until now is of no use
+		searching.Wait()
+		slices.Reverse(found)
+		if diff := gocmp.Diff(want, found); err != nil || diff != "" {
+			t.Fatalf("error %v, found (-want +got):\n%s", err, diff)
 		}
 	}
 }
