@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Names that are Signal's own, or stand for one that is not known.
@@ -139,8 +140,12 @@ func firstName(e164 string, names ...string) string {
 	return ""
 }
 
-// isNumber reports whether a name is the number e164, or looks like another,
-// however it is spaced.
+// leastNumber is how many digits are a phone number where nothing else is.
+const leastNumber = 7
+
+// isNumber reports whether a name is or holds the number e164, as it is dialled
+// at home or from abroad, or is another one: digits of any script and no letter,
+// whatever is between them.
 func isNumber(name, e164 string) bool {
 	digits := strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {
@@ -148,10 +153,20 @@ func isNumber(name, e164 string) bool {
 		}
 		return r
 	}, name)
-	if digits != "" && digits == strings.TrimPrefix(e164, "+") {
+	own := strings.TrimPrefix(e164, "+")
+	if home := strings.TrimLeft(digits, "0"); digits != "" && digits == own || len(home) >= leastNumber && strings.HasSuffix(own, home) {
 		return true
 	}
-	return len(digits) >= 7 && strings.Trim(name, "+0123456789 \u00a0()-./\u202a\u202c\u2066\u2068\u2069") == ""
+	count := 0
+	for _, r := range name {
+		if unicode.IsLetter(r) {
+			return false
+		}
+		if unicode.IsDigit(r) {
+			count++
+		}
+	}
+	return count >= leastNumber
 }
 
 func joined(given, family string) string { return strings.TrimSpace(given + " " + family) }
