@@ -3,6 +3,8 @@ package desktop
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"encoding/json"
 	"strings"
 
 	"aldis/internal/hub"
@@ -26,6 +28,9 @@ func (v *view) messages(ctx context.Context, rows []row, bodyMax int) ([]Message
 		return nil, err
 	}
 	if err := v.meet(ctx, rows); err != nil {
+		return nil, err
+	}
+	if err := v.forget(ctx, rows); err != nil {
 		return nil, err
 	}
 	msgs := make([]Message, len(rows))
@@ -130,6 +135,40 @@ func (v *view) quote(q *quoteJSON) *Quote {
 		return QuoteAttachment{ContentType: short(a.ContentType), FileName: short(a.FileName)}
 	})
 	return shown
+}
+
+// forget takes from quotes their copy of what hosts may not see of the message
+// itself: it is gone, may be seen once only, or is outside the grants.
+func (v *view) forget(ctx context.Context, rows []row) error {
+	type original struct {
+		conversation string
+		sent         int64
+	}
+	quotes, times := map[original][]*quoteJSON{}, []int64{}
+	for _, r := range rows {
+		if q := r.json.Quote; q != nil {
+			o := original{r.conversation, q.ID}
+			quotes[o], times = append(quotes[o], q), append(times, q.ID)
+		}
+	}
+	if len(times) == 0 {
+		return nil
+	}
+	list, err := json.Marshal(times)
+	if err != nil {
+		return err
+	}
+	c := v.visible()
+	c.add(unspoilt)
+	return each(ctx, v.db, func(rows *sql.Rows) (bool, error) {
+		var o original
+		err := rows.Scan(&o.conversation, &o.sent)
+		for _, q := range quotes[o] {
+			q.Text, q.Attachments = "", nil
+		}
+		return true, err
+	}, "SELECT COALESCE(m.conversationId, ''), m.sent_at FROM messages m WHERE m.sent_at IN (SELECT value FROM json_each(?)) AND ("+
+		c.String()+") IS NOT TRUE", append([]any{string(list)}, c.args...)...)
 }
 
 func (q *quoteJSON) author() string { return cmp.Or(q.AuthorACI, q.AuthorUUID) }

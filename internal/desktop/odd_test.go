@@ -83,3 +83,39 @@ func TestNumbersOfSendersHideNothing(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
+
+func TestQuotesForgetWhatMayNotBeSeen(t *testing.T) {
+	on(t, func(t *testing.T, schema int) {
+		d := newDesktop(t, signaldesktop.Options{Schema: schema})
+		d.people()
+		for i, tt := range []struct {
+			what     string
+			original columns
+			kept     bool
+		}{
+			{"there", columns{}, true},
+			{"of another conversation", columns{"conversationId": "c-bob", "isErased": 1}, true},
+			{"erased", columns{"isErased": 1}, false},
+			{"deleted for everybody", columns{"json": columns{"deletedForEveryone": true}}, false},
+			{"seen once", columns{"isViewOnce": 1}, false},
+			{"a story", columns{"type": "story"}, false},
+			{"older than the grants", columns{"received_at_ms": 999}, false},
+		} {
+			original := columns{"id": tt.what, "conversationId": "c-ada", "type": "incoming", "sent_at": 2000 + i, "received_at": i, "received_at_ms": 3000, "json": columns{}}
+			for name, val := range tt.original {
+				original[name] = val
+			}
+			answer := columns{"id": "to " + tt.what, "conversationId": "c-ada", "type": "incoming", "sent_at": 5000, "received_at": 100 + i, "received_at_ms": 5000, "json": columns{
+				"quote": columns{"id": 2000 + i, "text": "copy", "attachments": []columns{{"fileName": "copy"}}},
+			}}
+			d.put("messages", original, answer)
+			m, err := d.reader(t, Grants{Since: 1000}).Message(t.Context(), "to "+tt.what)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, kept := asJSON(m.Quote), strings.Contains(asJSON(m.Quote), "copy"); kept != tt.kept || m.Quote.SentAt == 0 {
+				t.Errorf("%s: got %s", tt.what, got)
+			}
+		}
+	})
+}
