@@ -56,7 +56,7 @@ func (c chatter) query(text string) SearchQuery {
 	if c.IntN(2) == 0 {
 		q.Conversation = []string{"alice", "bob"}[c.IntN(2)]
 	}
-	if c.IntN(4) == 0 {
+	if c.IntN(12) == 0 {
 		q.After, q.Before = int64(1000+c.IntN(5_000)), int64(8_000+c.IntN(10_000))
 	}
 	return q
