@@ -18,7 +18,9 @@ import (
 var errEmptyHost = errors.New("--host is empty; 0.0.0.0 is every address, 127.0.0.1 this machine alone")
 
 // AfterApply completes and checks the settings. Kong calls it.
-func (s *Serve) AfterApply(l *Loader) error {
+func (s *Serve) AfterApply(l *Loader) error { return l.note(s.prepare(l)) }
+
+func (s *Serve) prepare(l *Loader) error {
 	if err := s.Common.complete(l); err != nil {
 		return err
 	}

@@ -403,7 +403,7 @@ func TestEnvFileFormat(t *testing.T) {
 		{"=1\nnothing\nA=1", env{"A": "1"}},
 		{"A=1\nA=2", env{"A": "2"}},
 	} {
-		if got := parseEnvFile(tt.text); !maps.Equal(got, tt.want) {
+		if got, _ := parseEnvFile(tt.text); !maps.Equal(got, tt.want) {
 			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
 		}
 	}
@@ -412,7 +412,7 @@ func TestEnvFileFormat(t *testing.T) {
 func FuzzEnvFile(f *testing.F) {
 	f.Add("# c\nA=\"1\"\r\n=x\nB = 2\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		vars := parseEnvFile(text)
+		vars, _ := parseEnvFile(text)
 		again := strings.Builder{}
 		again.WriteByte('\n') // a byte order mark counts on the first line alone
 		for k, v := range vars {
@@ -421,7 +421,7 @@ func FuzzEnvFile(f *testing.F) {
 			}
 			fmt.Fprintf(&again, "%s=\"%s\"\n", k, v)
 		}
-		if got := parseEnvFile(again.String()); !maps.Equal(got, vars) {
+		if got, _ := parseEnvFile(again.String()); !maps.Equal(got, vars) {
 			t.Fatalf("%q: %q, written and read again %q", text, vars, got)
 		}
 	})

@@ -34,8 +34,13 @@ type Loader struct {
 	// Warnings says, after the parse, what is odd but no error.
 	Warnings []string
 
-	path string            // of the env file
-	file map[string]string // nil: not read yet
+	path    string            // of the env file
+	file    map[string]string // nil: not read yet
+	skipped []int             // lines of it that set nothing
+
+	known    []string // variables that any flag of any command has
+	tolerant bool     // what is wrong is noted, and stops nothing
+	wrong    []error
 }
 
 // Options are what kong needs to load settings and show their variables in the
@@ -57,12 +62,33 @@ func help(v *kong.Value) string {
 	return text
 }
 
-// Validate is part of kong.Resolver.
-func (l *Loader) Validate(*kong.Application) error { return nil }
+// Validate is part of kong.Resolver. It learns which variables there are.
+func (l *Loader) Validate(app *kong.Application) error {
+	l.known = nil
+	return kong.Visit(app, func(node kong.Visitable, next kong.Next) error {
+		if f, ok := node.(*kong.Flag); ok {
+			l.known = append(l.known, Variables(f.Value)...)
+		}
+		return next(nil)
+	})
+}
 
 // Resolve is part of kong.Resolver: it returns the value of a flag that is not
 // on the command line, or nil for its default.
 func (l *Loader) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	value, err := l.resolve(ctx, flag)
+	return value, l.note(err)
+}
+
+// note returns err, or keeps it where what is wrong is only to be told.
+func (l *Loader) note(err error) error {
+	if err != nil && l.tolerant {
+		l.wrong, err = append(l.wrong, err), nil
+	}
+	return err
+}
+
+func (l *Loader) resolve(ctx *kong.Context, flag *kong.Flag) (any, error) {
 	vars := Variables(flag.Value)
 	if len(vars) == 0 {
 		return nil, nil
@@ -140,7 +166,7 @@ func (l *Loader) readFile(ctx *kong.Context) error {
 	b, err := os.ReadFile(l.path)
 	switch {
 	case err == nil:
-		l.file = parseEnvFile(string(b))
+		l.file, l.skipped = parseEnvFile(string(b))
 		return nil
 	case lenient && errors.Is(err, fs.ErrNotExist):
 		l.Warnings = append(l.Warnings, fmt.Sprintf("AGENT_SALON_CONFIG names a file that does not exist: %s", l.path))
@@ -175,14 +201,21 @@ func (l *Loader) getenv(name string) string {
 
 // parseEnvFile reads the format of seed agent-salon.md, section Config file:
 // KEY=VALUE lines, comments after #, double quotes around a value. Lines
-// without = or without a key are skipped. Of a key's lines the last counts.
-func parseEnvFile(text string) map[string]string {
-	vars := map[string]string{}
+// without = or without a key are skipped; those that are no comments are
+// counted, from 1. Of a key's lines the last counts.
+func parseEnvFile(text string) (vars map[string]string, skipped []int) {
+	vars = map[string]string{}
+	n := 0
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
+		n++
 		line = strings.TrimSpace(line)
 		key, value, ok := strings.Cut(line, "=")
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-		if !ok || key == "" || strings.HasPrefix(line, "#") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if !ok || key == "" {
+			skipped = append(skipped, n)
 			continue
 		}
 		if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
@@ -190,5 +223,5 @@ func parseEnvFile(text string) map[string]string {
 		}
 		vars[key] = value
 	}
-	return vars
+	return vars, skipped
 }
