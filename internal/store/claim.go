@@ -41,6 +41,27 @@ func claim(ctx context.Context, path string) (mark, empty bool, err error) {
 	return mark || empty, empty, nil
 }
 
+// Check fails as [Open] would if what lies at path is no record of ours. It
+// changes nothing, and is happy with nothing at all.
+func Check(ctx context.Context, path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return hub.Errorf(hub.Unavailable, "open the record: %w", err)
+	}
+	defer f.Close()
+	id, err := readID(f)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err == nil {
+		_, err = mayMark(ctx, path, id)
+	}
+	return err
+}
+
 // readID reads whose database f is, or io.EOF where it is empty.
 // https://www.sqlite.org/fileformat.html#the_database_header
 func readID(f *os.File) (uint32, error) {
