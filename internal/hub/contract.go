@@ -83,8 +83,10 @@ type PlatformReport struct {
 	Detail   string     `json:"detail,omitempty"`
 	Version  string     `json:"version,omitempty"`
 	Address  string     `json:"address,omitempty"`
-	Last     time.Time  `json:"last_notice,omitzero"` // when it last brought anything
-	Skipped  uint64     `json:"skipped"`              // lines that could not be read
+	Last     time.Time  `json:"last_notice,omitzero"`      // when it last brought anything
+	Skipped  uint64     `json:"skipped"`                   // lines that could not be read
+	Accounts int        `json:"accounts,omitempty"`        // that are there; 0: it has not said
+	Missing  bool       `json:"account_missing,omitempty"` // our account is not there
 }
 
 // Sessions are the sessions of agents, here or on another node.

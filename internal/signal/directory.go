@@ -102,6 +102,7 @@ func (c *Client) contacts(ctx context.Context, n *conn) ([]contact, error) {
 // were let in by number would not be recognized. Without an answer the names
 // are learned from later messages.
 func (c *Client) acquaint(ctx context.Context, n *conn) {
+	c.countAccounts(ctx, n)
 	if _, err := c.contacts(ctx, n); err != nil {
 		c.Log.Debug("contacts not read", "platform", ID, "err", err)
 	}
@@ -122,6 +123,18 @@ func (c *Client) acquaint(ctx context.Context, n *conn) {
 			c.people.learn(k, "")
 		}
 	}
+}
+
+// countAccounts notes how many accounts the daemon has, and whether ours is one
+// of them, for whoever looks for what is wrong.
+func (c *Client) countAccounts(ctx context.Context, n *conn) {
+	var accounts []address
+	err := ask(ctx, n, answerTimeout, "listAccounts", params{}, &accounts)
+	number := c.people.me().Number
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.report.Accounts = len(accounts)
+	c.report.Missing = err == nil && number != "" && !slices.ContainsFunc(accounts, func(a address) bool { return a.Number == number })
 }
 
 // findNumber learns the number of an account that is given by its UUID, by
