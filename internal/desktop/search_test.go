@@ -189,6 +189,25 @@ func TestSearchKeepsToWhatMayBeSeen(t *testing.T) {
 	}
 }
 
+func TestScanCountsWhatIsGranted(t *testing.T) {
+	d := talk(t, said{ID: "bob's", Text: "word", Chat: "bob"}, said{Text: "word"}, said{Text: "word"}, said{Text: "word"})
+	r := d.reader(t, Grants{Conversations: []string{"bob", "carol"}})
+	err := r.view(t.Context(), func(ctx context.Context, v *view) (err error) {
+		s := &search{view: v, needle: newNeedle("word", false), maxHits: 1}
+		if s.index, err = s.textIndex(ctx); err != nil {
+			return err
+		}
+		found, err := s.scan(ctx)
+		if len(found) != 1 {
+			t.Errorf("%v are found", found)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestSearchWithoutTheIndex(t *testing.T) {
 	for name, damage := range map[string][]string{
 		"that is not there": {"DROP TABLE messages_fts"},

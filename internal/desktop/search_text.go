@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -93,11 +94,18 @@ func (s *search) step(ctx context.Context, batch, most int) (found []int64, all 
 
 var errCommon = errors.New("more messages hold the text than a scan is for")
 
-// scan finds the texts that hold the needle, in no order.
+// scan finds the texts that hold the needle, in no order. How often others hold
+// it than those of several granted conversations makes no difference to it.
 func (s *search) scan(ctx context.Context) (found []int64, err error) {
+	granted := func(int64) bool { return true }
+	if ids := s.reader.grants.Conversations; len(ids) > 0 && s.only() == "" {
+		if granted, err = s.of(ctx, ids); err != nil {
+			return nil, err
+		}
+	}
 	var mu sync.Mutex
 	err = scanText(ctx, s.snap, s.index.root, s.index.column, func(rowid int64, text []byte) error {
-		if !s.needle.in(text) {
+		if !granted(rowid) || !s.needle.in(text) {
 			return nil
 		}
 		mu.Lock()
@@ -108,6 +116,18 @@ func (s *search) scan(ctx context.Context) (found []int64, err error) {
 		return nil
 	})
 	return found, err
+}
+
+// of returns whether a row is a message of those conversations.
+func (s *search) of(ctx context.Context, conversations []string) (func(rowid int64) bool, error) {
+	c := in("m.conversationId", conversations)
+	c.add("m.isStory = 0")
+	rows, err := all(ctx, s.db, value[int64], "SELECT m.rowid FROM "+s.inConversation()+" WHERE "+c.String(), c.args...)
+	slices.Sort(rows)
+	return func(rowid int64) bool {
+		_, ok := slices.BinarySearch(rows, rowid)
+		return ok
+	}, err
 }
 
 // unspoilt is the condition that a message has its content still, and shows it
