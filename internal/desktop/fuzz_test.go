@@ -20,7 +20,7 @@ func FuzzMessageJSON(f *testing.F) {
 	f.Add("gone", []byte(`{"deletedForEveryone":true,"attachments":[null],"quote":null,"poll":{"options":[1,null]}}`), int64(9))
 	f.Fuzz(func(t *testing.T, body string, data []byte, since int64) {
 		r := row{id: "m", kind: "incoming", body: body, json: decode[messageJSON](data)}
-		r.viewOnce, r.erased = r.json.IsViewOnce, r.json.IsErased
+		r.viewOnce, r.erased = bool(r.json.IsViewOnce), bool(r.json.IsErased)
 		m := stranger(Grants{Since: since}).message(r, nil, listBody)
 		b, err := Encode(m)
 		if err != nil || !json.Valid(b) || !utf8.Valid(b) {

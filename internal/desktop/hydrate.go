@@ -51,12 +51,12 @@ func (v *view) message(r row, f *files, bodyMax int) Message {
 		ReceivedAt:     cmp.Or(r.receivedAt.Int64, r.json.ReceivedAtMS),
 		Sender:         v.sender(r),
 		ViewOnce:       r.viewOnce,
-		Deleted:        r.json.Deleted,
-		Erased:         r.erased && !r.json.Deleted,
+		Deleted:        bool(r.json.Deleted),
+		Erased:         r.erased && !bool(r.json.Deleted),
 		Reactions:      v.reactions(r.json),
 	}
 	switch {
-	case r.json.Deleted || r.erased:
+	case bool(r.json.Deleted) || r.erased:
 	case r.viewOnce:
 		m.Attachments = []Attachment{{ViewOnce: true}}
 	default:
@@ -126,8 +126,8 @@ func (v *view) quote(q *quoteJSON) *Quote {
 	if q == nil {
 		return nil
 	}
-	shown := &Quote{SentAt: q.ID, Author: v.people.byService(q.author()), ViewOnce: q.ViewOnce, NotFound: q.NotFound}
-	if q.ViewOnce || q.ID < v.reader.grants.Since {
+	shown := &Quote{SentAt: q.ID, Author: v.people.byService(q.author()), ViewOnce: bool(q.ViewOnce), NotFound: q.NotFound}
+	if bool(q.ViewOnce) || q.ID < v.reader.grants.Since {
 		return shown
 	}
 	shown.Text = hub.Clip(withMentions(q.Text, mentioned(q.BodyRanges), v.people.mention), maxQuote)

@@ -106,6 +106,8 @@ var kinds = []struct {
 		columns{"body": "head", "json": columns{"bodyAttachment": columns{"contentType": longText}}},
 		`"body":"head","bodyNotDownloaded":true`,
 	},
+	{"a flag that is a number", columns{"body": "secret", "json": columns{"isViewOnce": 1}}, `"isViewOnce":true,"attachments":[{"isViewOnce":true}]`},
+	{"a flag that is a word", columns{"body": "secret", "json": columns{"deletedForEveryone": "yes", "isErased": false}}, `"isDeleted":true`},
 	{"json that is none", columns{"body": "x", "json": "{"}, `"body":"x"`},
 	{"json of other types", columns{"body": "x", "json": columns{"quote": "q", "reactions": columns{}, "bodyRanges": 3, "editMessageTimestamp": 4}}, `"body":"x","editedAt":4,"quote":{}`},
 }

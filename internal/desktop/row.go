@@ -36,8 +36,8 @@ func scanRow(rows *sql.Rows) (r row, err error) {
 		&r.receivedAt, &r.source, &r.erased, &r.viewOnce, &r.hasFiles, &data)
 	r.json = decode[messageJSON](data)
 	r.json.Reactions = slices.DeleteFunc(r.json.Reactions, func(r reactionJSON) bool { return r.Emoji == "" }) // taken back
-	r.erased = r.erased || r.json.IsErased
-	r.viewOnce = r.viewOnce || r.json.IsViewOnce
+	r.erased = r.erased || bool(r.json.IsErased)
+	r.viewOnce = r.viewOnce || bool(r.json.IsViewOnce)
 	return r, err
 }
 
@@ -59,13 +59,23 @@ func decode[T any](data []byte) (val T) {
 	return val
 }
 
+// A truth hides something, so it is set by all that JavaScript takes for true,
+// not by true alone.
+type truth bool
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *truth) UnmarshalJSON(data []byte) error {
+	*t = truth(!slices.Contains([]string{"false", "null", "0", `""`}, string(data)))
+	return nil
+}
+
 // messageJSON is what is read of the column messages.json.
 type messageJSON struct {
 	ReceivedAtMS    int64  `json:"received_at_ms"`
 	SourceServiceID string `json:"sourceServiceId"`
-	IsErased        bool   `json:"isErased"`
-	IsViewOnce      bool   `json:"isViewOnce"`
-	Deleted         bool   `json:"deletedForEveryone"`
+	IsErased        truth  `json:"isErased"`
+	IsViewOnce      truth  `json:"isViewOnce"`
+	Deleted         truth  `json:"deletedForEveryone"`
 	EditedAt        int64  `json:"editMessageTimestamp"`
 
 	BodyRanges     []bodyRange      `json:"bodyRanges"`
@@ -84,7 +94,7 @@ type quoteJSON struct {
 	AuthorACI  string `json:"authorAci"`
 	AuthorUUID string `json:"authorUuid"` // what it was called before schema 88
 	Text       string `json:"text"`
-	ViewOnce   bool   `json:"isViewOnce"`
+	ViewOnce   truth  `json:"isViewOnce"`
 	NotFound   bool   `json:"referencedMessageNotFound"`
 
 	BodyRanges  []bodyRange      `json:"bodyRanges"`
