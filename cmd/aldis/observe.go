@@ -82,3 +82,27 @@ func (h *hubProcess) measure(ctx context.Context) metric.State {
 	}
 	return s
 }
+
+// vitals is what the service manager is told. It takes the locks of the
+// sessions, the prompts and the platforms: a hub where one is stuck says nothing
+// any more, and is started anew. So is one whose record can't be written, but
+// not while messages are in memory alone: starting anew would lose them.
+func (h *hubProcess) vitals(ctx context.Context) (string, error) {
+	live := 0
+	for _, session := range h.table.List() {
+		if session.State == "live" {
+			live++
+		}
+	}
+	text := fmt.Sprintf("%d live sessions, %d open prompts", live, h.relay.OpenPrompts())
+	for _, p := range h.reports() {
+		text += fmt.Sprintf(", %s %s", p.Platform, p.State)
+	}
+	if n := h.relay.Unsaved(); n > 0 {
+		return fmt.Sprintf("the record cannot be written, and %d messages are in memory alone; %s", n, text), nil
+	}
+	if err := h.store.Healthy(ctx); err != nil {
+		return "", fmt.Errorf("the record cannot be written: %w", err)
+	}
+	return text, nil
+}

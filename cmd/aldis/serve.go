@@ -25,6 +25,7 @@ import (
 	"aldis/internal/route"
 	"aldis/internal/signal"
 	"aldis/internal/store"
+	"aldis/internal/systemd"
 )
 
 // serveCmd is aldis serve: the hub.
@@ -35,12 +36,16 @@ func (c *serveCmd) Run(ctx context.Context, e env) error {
 	if c.Demo {
 		return runDemo(ctx, c.Serve, e, log)
 	}
-	join := joinOperator
 	if c.History {
 		warnOnce(c.StateDir, e.stderr)
-		join = func(h *hubProcess) error { return errors.Join(joinOperator(h), h.joinHistory(ctx, e.getenv)) }
 	}
-	return serve(ctx, c.Serve, log, join)
+	return serve(ctx, c.Serve, log, func(h *hubProcess) error {
+		h.manager = systemd.New(e.getenv, os.Getpid(), log)
+		if !c.History {
+			return joinOperator(h)
+		}
+		return errors.Join(joinOperator(h), h.joinHistory(ctx, e.getenv))
+	})
 }
 
 // serve runs a hub with the platforms that join gives it.
@@ -69,8 +74,9 @@ type hubProcess struct {
 	server   *httpd.Server
 	ended    <-chan struct{} // closed when the hub is to stop
 	hooks    *hook.Hooks
-	history  *desktop.Reader // nil: it is not served
-	door     *door           // to history
+	history  *desktop.Reader  // nil: it is not served
+	door     *door            // to history
+	manager  *systemd.Manager // nil: no service manager started us
 
 	metrics *metric.Set
 	journal *journal.Journal // nil: there is no log of messages
@@ -250,6 +256,7 @@ func (h *hubProcess) run(ctx context.Context) error {
 	edges, edgesCtx := errgroup.WithContext(ctx)
 	edges.Go(func() error { return h.table.Run(edgesCtx) })
 	edges.Go(func() error { return h.server.Serve(edgesCtx) })
+	edges.Go(func() error { h.manager.Run(edgesCtx, h.vitals); return nil })
 	for _, p := range h.relay.Platforms {
 		edges.Go(func() error { return p.Run(edgesCtx, h.relay) })
 	}
