@@ -6,6 +6,7 @@ import (
 	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha512"
+	"crypto/subtle"
 	"encoding/binary"
 	"hash"
 	"sync"
@@ -34,12 +35,12 @@ type codec struct {
 // A worker is what decrypts one page at a time, kept so that a page costs no
 // allocation.
 type worker struct {
-	cbc    cipher.BlockMode
+	aes    cipher.Block
 	mac    hash.Hash
 	number [4]byte
 	sum    [macSize]byte
-	block  [ivSize]byte
 	raw    [pageSize]byte // the page as it is in the file
+	plain  [pageSize]byte // room for one of which a part is wanted
 }
 
 func newCodec(key *Key, salt []byte) *codec {
@@ -50,7 +51,7 @@ func newCodec(key *Key, salt []byte) *codec {
 	macKey := deriveMACKey(key, salt)
 	return &codec{workers: sync.Pool{New: func() any {
 		return &worker{
-			cbc: cipher.NewCBCDecrypter(block, make([]byte, ivSize)),
+			aes: block,
 			mac: hmac.New(sha512.New, macKey),
 		}
 	}}}
@@ -79,7 +80,7 @@ func (c *codec) worker() *worker { return c.workers.Get().(*worker) }
 func (c *codec) put(w *worker)   { c.workers.Put(w) }
 
 // decrypt writes the plain text of the page in w.raw into dst, of a page's
-// length, which may be w.raw itself. It reports false, and writes nothing, if the page is not authentic.
+// length. It reports false, and writes nothing, if the page is not authentic.
 func (w *worker) decrypt(dst []byte, page uint32) bool {
 	if unwritten(w.raw[:]) {
 		clear(dst)
@@ -92,15 +93,22 @@ func (w *worker) decrypt(dst []byte, page uint32) bool {
 	if !w.authentic(from, page) {
 		return false
 	}
-	// A block mode goes on where it ended, so that the IV, decrypted as if it
-	// came before the page, becomes the IV of the page.
-	w.cbc.CryptBlocks(w.block[:], w.raw[ivAt:macAt])
-	w.cbc.CryptBlocks(dst[from:ivAt], w.raw[from:ivAt])
+	w.unchain(dst, from)
 	clear(dst[ivAt:])
 	if page == 1 {
 		copy(dst, magic)
 	}
 	return true
+}
+
+// unchain is CBC, as crypto/cipher has it, but with one XOR of the whole page,
+// which takes half the time.
+func (w *worker) unchain(dst []byte, from int) {
+	for at := from; at < ivAt; at += aes.BlockSize {
+		w.aes.Decrypt(dst[at:], w.raw[at:])
+	}
+	subtle.XORBytes(dst[from:], dst[from:from+ivSize], w.raw[ivAt:macAt])
+	subtle.XORBytes(dst[from+ivSize:ivAt], dst[from+ivSize:ivAt], w.raw[from:])
 }
 
 // authentic checks the HMAC of the page in w.raw.

@@ -130,10 +130,10 @@ func (s *Snapshot) readPage(p []byte, number uint32, from int) (int, error) {
 	}
 	w := s.db.codec.worker()
 	defer s.db.codec.put(w)
-	if err := s.load(w, w.raw[:], number); err != nil {
+	if err := s.load(w, w.plain[:], number); err != nil {
 		return 0, err
 	}
-	return copy(p, w.raw[from:]), nil
+	return copy(p, w.plain[from:]), nil
 }
 
 // Page decrypts a page, the first of which is 1, into dst, which must have room
@@ -157,8 +157,7 @@ func (s *Snapshot) page(dst []byte, number uint32) error {
 	return s.load(w, dst[:pageSize], number)
 }
 
-// load decrypts a page as it is in the WAL or else in the main file. dst may be
-// w.raw.
+// load decrypts a page as it is in the WAL or else in the main file.
 func (s *Snapshot) load(w *worker, dst []byte, number uint32) error {
 	f, at := s.main, int64(number-1)*pageSize
 	if frame, ok := s.wal.frames[number]; ok {
