@@ -34,7 +34,7 @@ func (p *people) byService(id string) *Person {
 	if known := p.services[id]; known != nil {
 		return known
 	}
-	return &Person{ServiceID: id}
+	return &Person{ServiceID: short(id)}
 }
 
 // byConversation is the person whom that conversation is with; nil if unknown.
