@@ -44,6 +44,8 @@ const commands = {
     else run(sql, (statement) => statement.run(args.map(decode)));
   },
   dump: () => dump(db),
+  time,
+  timeOpen,
   rows: ({ sql, args = [] }) => run(sql, (statement) => statement.all(args.map(decode)).map(values), { bigint: true }),
 };
 
@@ -54,6 +56,45 @@ function run(sql, fn, options = {}) {
   } finally {
     statement.close();
   }
+}
+
+// A connection of another program, that reads while ours writes, and the statements that it has prepared.
+let reader;
+const statements = new Map();
+
+// time runs queries as such a program does, which wants their rows and what is json in them, and returns how many
+// nanoseconds that takes. Preparing them, which needs to be done but once, is not counted.
+function time({ queries, ...file }) {
+  reader ??= openReader(file);
+  const prepared = queries.map(({ sql, args = [] }) => [statement(sql), args.map(decode)]);
+  const begin = process.hrtime.bigint();
+  for (const [query, args] of prepared) {
+    for (const row of query.all(args)) if (row.json) JSON.parse(row.json);
+  }
+  return process.hrtime.bigint() - begin;
+}
+
+function statement(sql) {
+  if (!statements.has(sql)) statements.set(sql, reader.prepare(sql, { persistent: true }));
+  return statements.get(sql);
+}
+
+// timeOpen opens a database once more, and returns how many nanoseconds that takes.
+function timeOpen(file) {
+  const begin = process.hrtime.bigint();
+  const other = openReader(file);
+  const took = process.hrtime.bigint() - begin;
+  other.close();
+  return took;
+}
+
+function openReader({ path, key }) {
+  const other = new Database(path);
+  other.pragma(`key = "x'${key}'"`);
+  other.pragma("query_only = ON");
+  other.pragma("cache_size = -16384"); // as much as the reader has that is measured beside it
+  other.prepare("SELECT name FROM sqlite_schema").all();
+  return other;
 }
 
 // values are those of a row, in order. This library gives it as an object, and JavaScript puts properties that are

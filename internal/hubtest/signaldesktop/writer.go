@@ -144,17 +144,18 @@ func (w *Writer) Kill() {
 
 // A command is a line for the process.
 type command struct {
-	Do      string `json:"do"`
-	Path    string `json:"path,omitempty"`
-	Key     string `json:"key,omitempty"`
-	Version int    `json:"version,omitempty"`
-	SQL     string `json:"sql,omitempty"`
-	Args    []any  `json:"args,omitempty"`
-	Count   int    `json:"count,omitempty"`
-	Time    int64  `json:"time,omitempty"`
-	Counter int64  `json:"counter,omitempty"`
-	Rare    string `json:"rare,omitempty"`
-	Common  string `json:"common,omitempty"`
+	Do      string    `json:"do"`
+	Path    string    `json:"path,omitempty"`
+	Key     string    `json:"key,omitempty"`
+	Version int       `json:"version,omitempty"`
+	SQL     string    `json:"sql,omitempty"`
+	Args    []any     `json:"args,omitempty"`
+	Count   int       `json:"count,omitempty"`
+	Time    int64     `json:"time,omitempty"`
+	Counter int64     `json:"counter,omitempty"`
+	Rare    string    `json:"rare,omitempty"`
+	Common  string    `json:"common,omitempty"`
+	Queries []command `json:"queries,omitempty"`
 }
 
 // ask has the process do something, and returns its answer.
