@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -39,7 +38,11 @@ type cli struct {
 	Access  accessCmd  `cmd:"" help:"Say who may write to the agents."`
 	History historyCmd `cmd:"" help:"Let an MCP host read Signal Desktop's history, on stdin and stdout or over HTTP."`
 	Import  importCmd  `cmd:"" help:"Take over another program's messages."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Version versionCmd `cmd:"" help:"Print the version, and what it was built from and for."`
+
+	Completion completionCmd `cmd:"" help:"Print the script by which a shell completes commands and flags."`
+	Complete   completeCmd   `cmd:"" hidden:"" help:"Print what may come next on a command line; a shell's script asks."`
+	Man        manCmd        `cmd:"" hidden:"" help:"Write the manual pages."`
 
 	DemoAgent demoAgentCmd `cmd:"" help:"Be one more sample agent of a demo, or of any hub."`
 	DemoHub   demoHubCmd   `cmd:"" hidden:"" help:"Be the hub of a demo; serve --demo starts it."`
@@ -121,29 +124,4 @@ func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	null, nullErr := os.Stat(os.DevNull)
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && (nullErr != nil || !os.SameFile(info, null))
-}
-
-type versionCmd struct{}
-
-func (versionCmd) Run(e env) error {
-	_, err := fmt.Fprintln(e.stdout, "aldis", version())
-	return err
-}
-
-// version is that of the module, or of the commit that it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	if v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return "devel-" + s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return "devel"
 }
