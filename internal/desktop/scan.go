@@ -19,31 +19,31 @@ type pages interface {
 // goroutines call it at once.
 type textFunc func(rowid int64, text []byte) error
 
-// scanText reads one column of all rows of a table, in no order, with a
-// goroutine for each processor, and returns when the last has ended. It passes by
-// values that are no text, and stops at the first error.
+// scanText reads one column of rows of a table, in no order, with a goroutine for
+// each processor, and returns when the last has ended. rows are in order; nil:
+// all. It passes by values that are no text, and stops at the first error.
 //
 // A query reads the rows one after the other, and most of its time goes into
 // decrypting their pages, which nothing keeps from being done side by side.
-func scanText(ctx context.Context, p pages, root uint32, column int, fn textFunc) error {
+func scanText(ctx context.Context, p pages, root uint32, column int, rows []int64, fn textFunc) error {
 	t, err := newTree(p)
 	if err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	leaves := make(chan uint32, 64)
+	leaves := make(chan part, 64)
 	group.Go(func() error {
 		defer close(leaves)
-		return t.walk(ctx, root, leaves)
+		return t.walk(ctx, part{root, rows}, leaves)
 	})
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() error {
 			l := t.newLeaf(column)
-			for n := range leaves {
+			for p := range leaves {
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
-				if err := l.read(n, fn); err != nil {
+				if err := l.read(p, fn); err != nil {
 					return err
 				}
 			}

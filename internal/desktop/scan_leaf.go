@@ -16,7 +16,9 @@ func (t *tree) newLeaf(column int) *leaf {
 	return &leaf{tree: t, column: column, page: make([]byte, t.PageSize()), next: make([]byte, t.PageSize())}
 }
 
-func (l *leaf) read(n uint32, fn textFunc) error {
+// read reads the wanted rows of a leaf.
+func (l *leaf) read(p part, fn textFunc) error {
+	n := p.page
 	if err := l.get(l.page, n); err != nil {
 		return err
 	}
@@ -29,19 +31,23 @@ func (l *leaf) read(n uint32, fn textFunc) error {
 	}
 	for i := range count {
 		at := int(binary.BigEndian.Uint16(l.page[leafCells+2*i:]))
-		if err := l.cell(n, l.page[min(at, l.usable):l.usable], fn); err != nil {
+		if err := l.cell(p, l.page[min(at, l.usable):l.usable], fn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// cell reads the row at the begin of a part of page n.
-func (l *leaf) cell(n uint32, b []byte, fn textFunc) error {
+// cell reads the row that b begins with, if it is wanted.
+func (l *leaf) cell(p part, b []byte, fn textFunc) error {
+	n := p.page
 	size, width := varint(b)
 	rowid, more := varint(b[width:])
 	if width == 0 || more == 0 {
 		return damaged(n, "has a cell past its end")
+	}
+	if !p.has(int64(rowid)) {
+		return nil
 	}
 	record, err := l.record(n, b[width+more:], size)
 	if err != nil {

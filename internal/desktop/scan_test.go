@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -106,11 +107,11 @@ func content(t testing.TB, rows map[int64]any) func(*sql.DB) {
 	}
 }
 
-// scanned is what a scan of a table finds.
-func scanned(ctx context.Context, p pages, root uint32, column int) (map[int64]string, error) {
+// scanned is what a scan of a table, or of rows of it, finds.
+func scanned(ctx context.Context, p pages, root uint32, column int, rows ...int64) (map[int64]string, error) {
 	var mu sync.Mutex
 	got := map[int64]string{}
-	err := scanText(ctx, p, root, column, func(rowid int64, text []byte) error {
+	err := scanText(ctx, p, root, column, rows, func(rowid int64, text []byte) error {
 		mu.Lock()
 		defer mu.Unlock()
 		got[rowid] += string(text)
@@ -140,6 +141,33 @@ func TestScanFindsAllTexts(t *testing.T) {
 				t.Errorf("texts (-want +got):\n%.2000s", diff)
 			}
 		})
+	}
+}
+
+func TestScanOfSomeRowsFindsThemAlone(t *testing.T) {
+	all := texts(20_000)
+	p := image(t, 1024, 80, content(t, all))
+	for _, every := range []int{1, 2, 50, 5_000} {
+		var rows []int64
+		want := map[int64]string{}
+		for i, id := range slices.Sorted(maps.Keys(all)) {
+			if i%every == every/2 {
+				rows = append(rows, id, id+1) // which may be none
+				if s, ok := all[id].(string); ok {
+					want[id] = s
+				}
+				if s, ok := all[id+1].(string); ok {
+					want[id+1] = s
+				}
+			}
+		}
+		got, err := scanned(t.Context(), p, 2, 1, slices.Compact(rows)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("texts of one row in %d (-want +got):\n%.2000s", every, diff)
+		}
 	}
 }
 
@@ -213,7 +241,7 @@ func TestScanPassesByTheLockedBytes(t *testing.T) {
 func TestScanEndsWithItsContext(t *testing.T) {
 	p := image(t, 4096, 80, content(t, texts(5_000)))
 	ctx, cancel := context.WithCancel(t.Context())
-	err := scanText(ctx, p, 2, 1, func(int64, []byte) error {
+	err := scanText(ctx, p, 2, 1, nil, func(int64, []byte) error {
 		cancel()
 		return nil
 	})
@@ -224,7 +252,7 @@ func TestScanEndsWithItsContext(t *testing.T) {
 
 func TestScanEndsWithTheFirstError(t *testing.T) {
 	p, stop := image(t, 4096, 80, content(t, texts(5_000))), errors.New("that is enough")
-	if err := scanText(t.Context(), p, 2, 1, func(int64, []byte) error { return stop }); !errors.Is(err, stop) {
+	if err := scanText(t.Context(), p, 2, 1, nil, func(int64, []byte) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("error %v, want %v", err, stop)
 	}
 }
@@ -240,12 +268,14 @@ func FuzzScanPage(f *testing.F) {
 			return
 		}
 		for root := range 4 {
-			scanText(t.Context(), pageImage{data, 512}, uint32(root), 1, func(_ int64, text []byte) error {
-				if len(text) > len(data) {
-					t.Errorf("a text of %d bytes in a file of %d", len(text), len(data))
-				}
-				return nil
-			})
+			for _, rows := range [][]int64{nil, {-4, 2, 9}} {
+				scanText(t.Context(), pageImage{data, 512}, uint32(root), 1, rows, func(_ int64, text []byte) error {
+					if len(text) > len(data) {
+						t.Errorf("a text of %d bytes in a file of %d", len(text), len(data))
+					}
+					return nil
+				})
+			}
 		}
 	})
 }

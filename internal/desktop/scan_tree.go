@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
+	"slices"
 )
 
 // What is read here is SQLite's file format 3, https://www.sqlite.org/fileformat.html:
@@ -63,10 +65,26 @@ func (t *tree) cells(page []byte, from int) (count int, ok bool) {
 	return count, from+2*count <= t.usable
 }
 
-// walk hands over the leaves of a tree.
-func (t *tree) walk(ctx context.Context, root uint32, leaves chan<- uint32) error {
+// A part is a page of a tree, and which rows are wanted of those below it, in
+// order; nil: all.
+type part struct {
+	page uint32
+	rows []int64
+}
+
+// has reports whether a row is wanted.
+func (p part) has(rowid int64) bool {
+	if p.rows == nil {
+		return true
+	}
+	_, ok := slices.BinarySearch(p.rows, rowid)
+	return ok
+}
+
+// walk hands over the leaves of a tree that have wanted rows.
+func (t *tree) walk(ctx context.Context, root part, leaves chan<- part) error {
 	w := &walker{tree: t, page: make([]byte, t.PageSize()), left: t.count, leaves: leaves}
-	height, err := w.height(root)
+	height, err := w.height(root.page)
 	if err != nil {
 		return err
 	}
@@ -79,7 +97,7 @@ type walker struct {
 	*tree
 	page   []byte // the one that is read
 	left   uint32 // pages that may still come: a tree without an end has more than the file
-	leaves chan<- uint32
+	leaves chan<- part
 }
 
 // height returns how many interior pages are above each leaf.
@@ -95,36 +113,58 @@ func (w *walker) height(n uint32) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		n = children[0]
+		n = children[0].page
 	}
 	return 0, damaged(n, "is too deep in its tree")
 }
 
-func (w *walker) descend(ctx context.Context, n uint32, height int) error {
+func (w *walker) descend(ctx context.Context, p part, height int) error {
 	if w.left == 0 {
-		return damaged(n, "is in its tree more than once")
+		return damaged(p.page, "is in its tree more than once")
 	}
 	w.left--
 	if height == 0 {
 		select {
-		case w.leaves <- n:
+		case w.leaves <- p:
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	if err := w.get(w.page, n); err != nil {
+	if err := w.get(w.page, p.page); err != nil {
 		return err
 	}
-	children, err := w.children(n)
+	children, err := w.children(p.page)
 	for i := 0; i < len(children) && err == nil; i++ {
-		err = w.descend(ctx, children[i], height-1)
+		below := part{children[i].page, p.rows}
+		if p.rows != nil {
+			below.rows, p.rows = split(p.rows, children[i].last)
+			if len(below.rows) == 0 {
+				continue
+			}
+		}
+		err = w.descend(ctx, below, height-1)
 	}
 	return err
 }
 
+// split returns the rows up to last, and those past it.
+func split(rows []int64, last int64) (upTo, past []int64) {
+	i, found := slices.BinarySearch(rows, last)
+	if found {
+		i++
+	}
+	return rows[:i], rows[i:]
+}
+
+// A child is a page below an interior one, and the last row that may be on it.
+type child struct {
+	page uint32
+	last int64
+}
+
 // children returns the pages below the interior one that is read; at least one.
-func (w *walker) children(n uint32) ([]uint32, error) {
+func (w *walker) children(n uint32) ([]child, error) {
 	if w.page[0] != interiorPage {
 		return nil, damaged(n, "is no interior page of a table")
 	}
@@ -132,13 +172,17 @@ func (w *walker) children(n uint32) ([]uint32, error) {
 	if !ok {
 		return nil, damaged(n, "has too many cells")
 	}
-	children := make([]uint32, 0, count+1)
+	children := make([]child, 0, count+1)
 	for i := range count {
 		at := int(binary.BigEndian.Uint16(w.page[interiorCells+2*i:]))
 		if at+4 > w.usable {
 			return nil, damaged(n, "has a cell past its end")
 		}
-		children = append(children, binary.BigEndian.Uint32(w.page[at:]))
+		last, width := varint(w.page[at+4 : w.usable])
+		if width == 0 {
+			return nil, damaged(n, "has a cell past its end")
+		}
+		children = append(children, child{binary.BigEndian.Uint32(w.page[at:]), int64(last)})
 	}
-	return append(children, binary.BigEndian.Uint32(w.page[8:])), nil // the right-most has a place of its own
+	return append(children, child{binary.BigEndian.Uint32(w.page[8:]), math.MaxInt64}), nil // the right-most has a place of its own
 }

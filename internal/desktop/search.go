@@ -17,6 +17,9 @@ const (
 	// way to a scan: a walk takes some 1 µs for a text, and a scan of 500,000 some
 	// 0.1 s.
 	patience = 4_000
+	// chatPatience is the same for one conversation, most of whose texts are each
+	// on another page, which is to be decrypted: that takes ten times as long.
+	chatPatience = 400
 	// maxHits is how many rows a scan may find. What is found more often fills a
 	// page soon by walking on, unless the bounds of the query are far from where it
 	// begins.
@@ -46,6 +49,9 @@ func (r *Reader) Search(ctx context.Context, q SearchQuery) (Messages, error) {
 			}
 		}
 		f := &search{view: v, needle: needle, query: q, patience: patience, maxHits: maxHits, at: from, want: limit + 1}
+		if f.only() != "" {
+			f.patience = chatPatience
+		}
 		if err := f.run(ctx); err != nil {
 			return Messages{}, err
 		}
