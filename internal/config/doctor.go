@@ -47,3 +47,6 @@ func (d *Doctor) InFile() (names []string, skipped []int) {
 	}
 	return names, d.loader.skipped
 }
+
+// Odd returns what aldis serve would warn of.
+func (d *Doctor) Odd() []string { return d.loader.Warnings }
