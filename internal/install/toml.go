@@ -104,15 +104,10 @@ func replaceTOML(text []byte, path []string, rendered string) ([]byte, error) {
 			continue
 		}
 		out = append(out, text[done:s.start]...)
-		switch {
-		case !found:
+		if found || rendered == "" {
+			out = trimBlankLine(out)
+		} else {
 			out = append(out, rendered...)
-		case done == s.start:
-		default:
-			out = trimBlankLine(out)
-		}
-		if !found && rendered == "" {
-			out = trimBlankLine(out)
 		}
 		done, found = s.end, true
 	}
@@ -163,11 +158,7 @@ func tomlKey(key string) string {
 func tomlValue(value any) string {
 	switch v := value.(type) {
 	case []string:
-		quoted := make([]string, len(v))
-		for i, s := range v {
-			quoted[i] = quote(s)
-		}
-		return "[" + strings.Join(quoted, ", ") + "]"
+		return quoteAll(v)
 	case fields:
 		members := make([]string, len(v))
 		for i, f := range v {
@@ -188,6 +179,14 @@ func quote(s string) string {
 	e.SetEscapeHTML(false)
 	_ = e.Encode(s) // a string always can be written
 	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\x7f", `\u007f`)
+}
+
+func quoteAll(list []string) string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = quote(s)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
 // newlineOf is how a file ends its lines.
