@@ -2,6 +2,7 @@
 package main
 
 import (
+	"aldis/internal/config"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,6 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/lmittmann/tint"
-
-	"aldis/internal/config"
 )
 
 // Exit codes.
@@ -26,19 +25,21 @@ const (
 
 // cli is the command line.
 type cli struct {
-	Serve   serveCmd   `cmd:"" help:"Run the hub."`
-	Channel channelCmd `cmd:"" help:"Be a channel for one agent, on stdin and stdout."`
-	Attach  attachCmd  `cmd:"" help:"Be a channel for one agent, on stdin and stdout, that is a line to a running hub."`
-	Send    sendCmd    `cmd:"" help:"Send a message to the operator's phone, or another chat, as an agent."`
-	Notify  notifyCmd  `cmd:"" help:"Send a script's message to an agent, or to all."`
-	Status  statusCmd  `cmd:"" help:"Show the sessions, agents, routes and platforms of a running hub."`
-	Log     logCmd     `cmd:"" help:"Show the record of a running hub: who said what to whom, and what became of it."`
-	Hook    hookCmd    `cmd:"" help:"Manage webhooks: what services call to write to an agent."`
-	Token   tokenCmd   `cmd:"" help:"Manage tokens that stand for one agent each."`
-	Access  accessCmd  `cmd:"" help:"Say who may write to the agents."`
-	History historyCmd `cmd:"" help:"Let an MCP host read Signal Desktop's history, on stdin and stdout or over HTTP."`
-	Import  importCmd  `cmd:"" help:"Take over another program's messages."`
-	Version versionCmd `cmd:"" help:"Print the version, and what it was built from and for."`
+	Serve     serveCmd     `cmd:"" help:"Run the hub."`
+	Channel   channelCmd   `cmd:"" help:"Be a channel for one agent, on stdin and stdout."`
+	Attach    attachCmd    `cmd:"" help:"Be a channel for one agent, on stdin and stdout, that is a line to a running hub."`
+	Send      sendCmd      `cmd:"" help:"Send a message to the operator's phone, or another chat, as an agent."`
+	Notify    notifyCmd    `cmd:"" help:"Send a script's message to an agent, or to all."`
+	Status    statusCmd    `cmd:"" help:"Show the sessions, agents, routes and platforms of a running hub."`
+	Log       logCmd       `cmd:"" help:"Show the record of a running hub: who said what to whom, and what became of it."`
+	Hook      hookCmd      `cmd:"" help:"Manage webhooks: what services call to write to an agent."`
+	Token     tokenCmd     `cmd:"" help:"Manage tokens that stand for one agent each."`
+	Access    accessCmd    `cmd:"" help:"Say who may write to the agents."`
+	History   historyCmd   `cmd:"" help:"Let an MCP host read Signal Desktop's history, on stdin and stdout or over HTTP."`
+	Install   installCmd   `cmd:"" help:"Print the lines that an MCP client needs, or write them into its file."`
+	Uninstall uninstallCmd `cmd:"" help:"Take them out of its file again."`
+	Import    importCmd    `cmd:"" help:"Take over another program's messages."`
+	Version   versionCmd   `cmd:"" help:"Print the version, and what it was built from and for."`
 
 	Completion completionCmd `cmd:"" help:"Print the script by which a shell completes commands and flags."`
 	Complete   completeCmd   `cmd:"" hidden:"" help:"Print what may come next on a command line; a shell's script asks."`

@@ -44,7 +44,7 @@ var clients = []*Client{
 		start: "Run the command MCP: List Servers in VS Code, and start the server.",
 	},
 	{
-		ID: "json", Title: "another client",
+		ID: "json", Title: "the client",
 		table: []string{"mcpServers"}, places: func(World) []place { return nil },
 		entry: typedEntry, variable: shellVariable,
 		start: "Start the client anew. If it does not know ${VARIABLE}, it needs the token itself (--token).",

@@ -221,7 +221,7 @@ func (e *Entry) setting(flag string, variables ...string) string {
 func (e *Entry) ours(hub string) bool {
 	if e.URL == "" {
 		base := filepath.Base(strings.ReplaceAll(e.Command, `\`, "/"))
-		return strings.EqualFold(strings.TrimSuffix(strings.ToLower(base), ".exe"), "aldis")
+		return strings.HasPrefix(strings.ToLower(base), "aldis") // aldis.exe, aldis-1.2-linux-amd64
 	}
 	u, err := url.Parse(e.URL)
 	if err != nil || !strings.HasSuffix(u.Path, "/mcp") {

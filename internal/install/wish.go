@@ -95,5 +95,11 @@ func (c *Client) Lines(s Server) string {
 	return layout{newline: "\n", unit: "  "}.render(nest(c.table, fields{{s.Name, c.entry(s)}})) + "\n"
 }
 
-// Start says what makes a client read its changed file.
-func (c *Client) Start(name string) string { return strings.ReplaceAll(c.start, "NAME", name) }
+// Start says what makes a client read its changed file. The history pushes
+// nothing, and so needs nothing more.
+func (c *Client) Start(name string, history bool) string {
+	if history && c.ID == "claude-code" {
+		return "Start Claude Code anew; /mcp lists its servers."
+	}
+	return strings.ReplaceAll(c.start, "NAME", name)
+}
