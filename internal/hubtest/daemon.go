@@ -24,6 +24,8 @@ type Daemon struct {
 	Contacts []DaemonContact
 	Groups   []DaemonGroup
 
+	LinkNumber string // whose phone scans what startLink gives out
+
 	t  testing.TB
 	ln net.Listener
 	wg sync.WaitGroup
@@ -35,6 +37,7 @@ type Daemon struct {
 	requests  []DaemonRequest
 	answers   map[string]func(DaemonRequest) DaemonAnswer
 	timestamp int64
+	links     int // codes given out
 	closed    bool
 }
 
@@ -104,6 +107,8 @@ func PipeDaemon(t testing.TB) *Daemon {
 			{Number: "+15555550100", UUID: "a11ce000-0000-4000-8000-000000000100", Name: "Operator"},
 			{Number: "+15555550101", UUID: "b0b00000-0000-4000-8000-000000000101", Name: "Bob"},
 		},
+		LinkNumber: "+15555550100",
+
 		t:         t,
 		conns:     map[net.Conn]chan struct{}{},
 		answers:   map[string]func(DaemonRequest) DaemonAnswer{},

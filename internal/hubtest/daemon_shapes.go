@@ -3,6 +3,7 @@ package hubtest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Text makes the envelope of a text from somebody, which quotes the message of
@@ -38,6 +39,11 @@ func (d *Daemon) answer(r DaemonRequest) DaemonAnswer {
 			accounts = append(accounts, map[string]any{"number": a})
 		}
 		return DaemonAnswer{Result: accounts}
+	case "startLink":
+		d.links++
+		return DaemonAnswer{Result: map[string]any{"deviceLinkUri": d.link(d.links)}}
+	case "finishLink":
+		return d.finishLink(r.Params)
 	case "listContacts":
 		return DaemonAnswer{Result: d.contacts()}
 	case "listGroups":
@@ -48,6 +54,24 @@ func (d *Daemon) answer(r DaemonRequest) DaemonAnswer {
 	default:
 		return DaemonAnswer{Error: DaemonError(-32601, "Method not implemented", nil)}
 	}
+}
+
+// link is the n-th address that a phone scans, as long as a real one.
+func (d *Daemon) link(n int) string {
+	return fmt.Sprintf("sgnl://linkdevice?uuid=%024d%%3D%%3D&pub_key=BQ%042d", n, n)
+}
+
+// finishLink answers as if the phone of LinkNumber had scanned the newest
+// address at once.
+func (d *Daemon) finishLink(params map[string]any) DaemonAnswer {
+	switch {
+	case d.links == 0 || params["deviceLinkUri"] != d.link(d.links):
+		return DaemonAnswer{Error: DaemonError(-1, "Unknown device link uri.", nil)}
+	case slices.Contains(d.Accounts, d.LinkNumber):
+		return DaemonAnswer{Error: DaemonError(-1, "The user "+d.LinkNumber+" already exists\nDelete \"312345\" before trying again.", nil)}
+	}
+	d.Accounts = append(d.Accounts, d.LinkNumber)
+	return DaemonAnswer{Result: map[string]any{"number": d.LinkNumber}}
 }
 
 // results says that everybody was reached whom a request names.

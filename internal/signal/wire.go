@@ -164,4 +164,6 @@ type params struct {
 	TargetTimestamp int64    `json:"targetTimestamp,omitempty"`
 	Remove          bool     `json:"remove,omitempty"`
 	Type            string   `json:"type,omitempty"`
+	DeviceLinkURI   string   `json:"deviceLinkUri,omitempty"`
+	DeviceName      string   `json:"deviceName,omitempty"`
 }
