@@ -2,7 +2,6 @@
 package main
 
 import (
-	"aldis/internal/config"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/lmittmann/tint"
+
+	"aldis/internal/config"
 )
 
 // Exit codes.
@@ -36,6 +37,7 @@ type cli struct {
 	Token     tokenCmd     `cmd:"" help:"Manage tokens that stand for one agent each."`
 	Access    accessCmd    `cmd:"" help:"Say who may write to the agents."`
 	History   historyCmd   `cmd:"" help:"Let an MCP host read Signal Desktop's history, on stdin and stdout or over HTTP."`
+	Doctor    doctorCmd    `cmd:"" help:"Say what is wrong with the set-up, and how to mend it."`
 	Install   installCmd   `cmd:"" help:"Print the lines that an MCP client needs, or write them into its file."`
 	Uninstall uninstallCmd `cmd:"" help:"Take them out of its file again."`
 	Import    importCmd    `cmd:"" help:"Take over another program's messages."`
