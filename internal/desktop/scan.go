@@ -15,17 +15,19 @@ type pages interface {
 	Size() int64 // bytes
 }
 
-// A textFunc is given a row. The text is valid until it returns, and several
+// A textFunc is given a row whose text is wanted. The text is valid until it returns, and several
 // goroutines call it at once.
 type textFunc func(rowid int64, text []byte) error
 
 // scanText reads one column of rows of a table, in no order, with a goroutine for
 // each processor, and returns when the last has ended. rows are in order; nil:
-// all. It passes by values that are no text, and stops at the first error.
+// all. It passes by values that are no text, and by texts that holds does not
+// want, which must not want a part of what it does not. It stops at the first
+// error.
 //
 // A query reads the rows one after the other, and most of its time goes into
 // decrypting their pages, which nothing keeps from being done side by side.
-func scanText(ctx context.Context, p pages, root uint32, column int, rows []int64, fn textFunc) error {
+func scanText(ctx context.Context, p pages, root uint32, column int, rows []int64, holds func(text []byte) bool, fn textFunc) error {
 	t, err := newTree(p)
 	if err != nil {
 		return err
@@ -38,7 +40,7 @@ func scanText(ctx context.Context, p pages, root uint32, column int, rows []int6
 	})
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() error {
-			l := t.newLeaf(column)
+			l := t.newLeaf(column, holds)
 			for p := range leaves {
 				if ctx.Err() != nil {
 					return context.Cause(ctx)

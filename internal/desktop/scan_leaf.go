@@ -7,13 +7,14 @@ import "encoding/binary"
 type leaf struct {
 	*tree
 	column int
+	holds  func([]byte) bool
 	page   []byte // the leaf
 	next   []byte // a page of an overflow chain
 	long   []byte // the record that one leads to
 }
 
-func (t *tree) newLeaf(column int) *leaf {
-	return &leaf{tree: t, column: column, page: make([]byte, t.PageSize()), next: make([]byte, t.PageSize())}
+func (t *tree) newLeaf(column int, holds func([]byte) bool) *leaf {
+	return &leaf{tree: t, column: column, holds: holds, page: make([]byte, t.PageSize()), next: make([]byte, t.PageSize())}
 }
 
 // read reads the wanted rows of a leaf.
@@ -29,13 +30,31 @@ func (l *leaf) read(p part, fn textFunc) error {
 	if !ok {
 		return damaged(n, "has too many cells")
 	}
+	if l.alone(count) && !l.holds(l.page[:l.usable]) {
+		return nil // nor does any text, and most pages end here
+	}
 	for i := range count {
-		at := int(binary.BigEndian.Uint16(l.page[leafCells+2*i:]))
-		if err := l.cell(p, l.page[min(at, l.usable):l.usable], fn); err != nil {
+		if err := l.cell(p, l.at(i), fn); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// at is the page from a cell on.
+func (l *leaf) at(cell int) []byte {
+	at := int(binary.BigEndian.Uint16(l.page[leafCells+2*cell:]))
+	return l.page[min(at, l.usable):l.usable]
+}
+
+// alone reports whether no record goes on in another page.
+func (l *leaf) alone(count int) bool {
+	for i := range count {
+		if size, n := varint(l.at(i)); n == 0 || size > uint64(l.most()) {
+			return false
+		}
+	}
+	return true
 }
 
 // cell reads the row that b begins with, if it is wanted.
@@ -57,7 +76,7 @@ func (l *leaf) cell(p part, b []byte, fn textFunc) error {
 	if !ok {
 		return damaged(n, "has a record that is none")
 	}
-	if !isText {
+	if !isText || !l.holds(text) {
 		return nil
 	}
 	return fn(int64(rowid), text)
@@ -88,9 +107,12 @@ func (l *leaf) record(n uint32, b []byte, size uint64) ([]byte, error) {
 	return l.long, nil
 }
 
+// most is how many bytes a record has at most that is wholly on its leaf.
+func (l *leaf) most() int { return l.usable - 35 }
+
 // local returns how many bytes of a record are on its leaf.
 func (l *leaf) local(size int) int {
-	most := l.usable - 35
+	most := l.most()
 	if size <= most {
 		return size
 	}

@@ -1,6 +1,7 @@
 package desktop
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -107,11 +108,13 @@ func content(t testing.TB, rows map[int64]any) func(*sql.DB) {
 	}
 }
 
+func anything([]byte) bool { return true }
+
 // scanned is what a scan of a table, or of rows of it, finds.
 func scanned(ctx context.Context, p pages, root uint32, column int, rows ...int64) (map[int64]string, error) {
 	var mu sync.Mutex
 	got := map[int64]string{}
-	err := scanText(ctx, p, root, column, rows, func(rowid int64, text []byte) error {
+	err := scanText(ctx, p, root, column, rows, anything, func(rowid int64, text []byte) error {
 		mu.Lock()
 		defer mu.Unlock()
 		got[rowid] += string(text)
@@ -167,6 +170,33 @@ func TestScanOfSomeRowsFindsThemAlone(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("texts of one row in %d (-want +got):\n%.2000s", every, diff)
+		}
+	}
+}
+
+func TestScanFindsWhatIsWantedOnAnyPage(t *testing.T) {
+	all := texts(20_000)
+	p := image(t, 1024, 80, content(t, all))
+	for _, part := range []string{"19999", "é77", "xxx", "ж", "below"} {
+		holds := func(text []byte) bool { return bytes.Contains(text, []byte(part)) }
+		var mu sync.Mutex
+		want, got := map[int64]bool{}, map[int64]bool{}
+		for id, v := range all {
+			if s, ok := v.(string); ok && strings.Contains(s, part) {
+				want[id] = true
+			}
+		}
+		err := scanText(t.Context(), p, 2, 1, nil, holds, func(rowid int64, _ []byte) error {
+			mu.Lock()
+			defer mu.Unlock()
+			got[rowid] = true
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("rows with %s (-want +got):\n%.2000s", part, diff)
 		}
 	}
 }
@@ -241,7 +271,7 @@ func TestScanPassesByTheLockedBytes(t *testing.T) {
 func TestScanEndsWithItsContext(t *testing.T) {
 	p := image(t, 4096, 80, content(t, texts(5_000)))
 	ctx, cancel := context.WithCancel(t.Context())
-	err := scanText(ctx, p, 2, 1, nil, func(int64, []byte) error {
+	err := scanText(ctx, p, 2, 1, nil, anything, func(int64, []byte) error {
 		cancel()
 		return nil
 	})
@@ -252,7 +282,7 @@ func TestScanEndsWithItsContext(t *testing.T) {
 
 func TestScanEndsWithTheFirstError(t *testing.T) {
 	p, stop := image(t, 4096, 80, content(t, texts(5_000))), errors.New("that is enough")
-	if err := scanText(t.Context(), p, 2, 1, nil, func(int64, []byte) error { return stop }); !errors.Is(err, stop) {
+	if err := scanText(t.Context(), p, 2, 1, nil, anything, func(int64, []byte) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("error %v, want %v", err, stop)
 	}
 }
@@ -269,7 +299,7 @@ func FuzzScanPage(f *testing.F) {
 		}
 		for root := range 4 {
 			for _, rows := range [][]int64{nil, {-4, 2, 9}} {
-				scanText(t.Context(), pageImage{data, 512}, uint32(root), 1, rows, func(_ int64, text []byte) error {
+				scanText(t.Context(), pageImage{data, 512}, uint32(root), 1, rows, anything, func(_ int64, text []byte) error {
 					if len(text) > len(data) {
 						t.Errorf("a text of %d bytes in a file of %d", len(text), len(data))
 					}

@@ -103,10 +103,7 @@ func (s *search) scan(ctx context.Context) (found []int64, err error) {
 		return nil, err
 	}
 	var mu sync.Mutex
-	err = scanText(ctx, s.snap, s.index.root, s.index.column, rows, func(rowid int64, text []byte) error {
-		if !s.needle.in(text) {
-			return nil
-		}
+	err = scanText(ctx, s.snap, s.index.root, s.index.column, rows, s.needle.in, func(rowid int64, _ []byte) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if found = append(found, rowid); len(found) > s.maxHits {

@@ -62,7 +62,7 @@ function vocabulary(next) {
 
 function compose(next, words, i) {
   const skewed = (n) => Math.floor(n * (next() / 0x100000000) ** 2);
-  const length = next(200) === 0 ? 500 + next(2_000) : 1 + skewed(40); // a few are longer than a page
+  const length = next(200) === 0 ? 500 + next(500) : 1 + skewed(20); // a few are longer than a page
   const chat = skewed(chats);
   const author = next(3) === 0 ? null : service(chat);
   const json = { schemaVersion: 14, serverGuid: hex(next, 32), contentHash: hex(next, 128), contactLabel: hex(next, 256) };
