@@ -50,8 +50,7 @@ type patient struct {
 // whose client names it in its file.
 func newPatient(t testing.TB, settings ...string) *patient {
 	t.Helper()
-	d := hubtest.NewDaemon(t)
-	d.Version = "0.14.6"
+	d := newestDaemon(t)
 	h := startSignalHub(t, d, settings...)
 	h.kill() // and start it again at a port that it knows, as users' hubs do
 	h.start()
@@ -67,12 +66,35 @@ func newPatient(t testing.TB, settings ...string) *patient {
 // absent is a set-up whose hub does not run.
 func absent(t testing.TB) *patient {
 	t.Helper()
-	d := hubtest.NewDaemon(t)
-	d.Version = "0.14.6"
+	d := newestDaemon(t)
 	p := &patient{t: t, daemon: d, state: t.TempDir(), home: t.TempDir()}
 	p.args = []string{"--state-dir", p.state, "--port", freePort(t), "--auth-token", token, "--operator", operator, "--signal-cli", d.Address(), "--ask-signal-cli"}
 	p.chmod(p.state, 0o700)
 	return p
+}
+
+// newestDaemon is a daemon whose version has no known fault.
+func newestDaemon(t testing.TB) *hubtest.Daemon {
+	d := hubtest.NewDaemon(t)
+	answers(d, "version", map[string]any{"version": "0.14.6"})
+	return d
+}
+
+// answers has a daemon answer a method with one result ever after.
+func answers(d *hubtest.Daemon, method string, result any) {
+	d.Answer(method, func(hubtest.DaemonRequest) hubtest.DaemonAnswer { return hubtest.DaemonAnswer{Result: result} })
+}
+
+// version has the daemon be of a version.
+func (p *patient) version(v string) { answers(p.daemon, "version", map[string]any{"version": v}) }
+
+// accounts has the daemon be linked to these.
+func (p *patient) accounts(numbers ...string) {
+	list := []any{}
+	for _, n := range numbers {
+		list = append(list, map[string]any{"number": n})
+	}
+	answers(p.daemon, "listAccounts", list)
 }
 
 func freePort(t testing.TB) string {
@@ -207,11 +229,11 @@ func TestDoctorOfABrokenSetUp(t *testing.T) {
 		}, "fail", "speaks HTTP", "--tcp"},
 		{"a daemon that says nothing", alone, func(p *patient) { p.set("--signal-cli", says(p.t, "")) }, "fail", "does not answer", "start signal-cli again"},
 		{"a daemon's socket that is not there", alone, func(p *patient) { p.set("--signal-cli", "unix:"+filepath.Join(p.home, "none")) }, "fail", "no socket", "--socket"},
-		{"a daemon of a bad version", alone, func(p *patient) { p.daemon.Version = "0.13.20" }, "fail", "0.13.20 has faults", "update signal-cli"},
-		{"an old daemon", alone, func(p *patient) { p.daemon.Version = "0.12.2" }, "fail", "older than", "update signal-cli"},
+		{"a daemon of a bad version", alone, func(p *patient) { p.version("0.13.20") }, "fail", "0.13.20 has faults", "update signal-cli"},
+		{"an old daemon", alone, func(p *patient) { p.version("0.12.2") }, "fail", "older than", "update signal-cli"},
 		{"an account that is not linked", alone, func(p *patient) { p.set("--account", "+15555550999") }, "fail", "none of the 1", "--account"},
-		{"several accounts, and none ours", alone, func(p *patient) { p.daemon.Accounts = []string{"+15555550777", "+15555550888"} }, "fail", "none of the 2", "--account"},
-		{"no account", alone, func(p *patient) { p.daemon.Accounts = []string{} }, "fail", "linked to no account", "signal-cli link"},
+		{"several accounts, and none ours", alone, func(p *patient) { p.accounts("+15555550777", "+15555550888") }, "fail", "none of the 2", "--account"},
+		{"no account", alone, func(p *patient) { p.accounts() }, "fail", "linked to no account", "signal-cli link"},
 
 		{"a deaf stream", newPatient, func(p *patient) {
 			p.agent.disconnect()
@@ -237,7 +259,7 @@ func TestDoctorOfABrokenSetUp(t *testing.T) {
 		{"state that everybody reads", newPatient, func(p *patient) {
 			p.chmod(p.state, 0o755)
 			p.chmod(filepath.Join(p.state, "admin.token"), 0o644)
-		}, "fail", "admin.token", "chmod -R go="},
+		}, "fail", "admin.token", "chmod go="},
 		{"a broken access.json", alone, func(p *patient) { p.write(filepath.Join(p.state, "access.json"), `{"policy": "nobody"}`) }, "fail", "access.json can't be used", "mend the file"},
 		{"a broken access.json under the hub", newPatient, func(p *patient) {
 			p.write(filepath.Join(p.state, "access.json"), `{`)

@@ -23,6 +23,18 @@ type doctorCmd struct {
 // errBroken ends aldis doctor with exit code 1.
 var errBroken = errors.New("something is broken: the lines that begin with fail say what, and how to mend it")
 
+// Help shows examples. Kong calls it.
+func (*doctorCmd) Help() string {
+	return `It takes the settings of aldis serve, and changes nothing. What it prints has no token and no number in it.
+Exit code: 0 nothing is broken, 1 something is, 2 an argument is wrong.
+
+Examples:
+  aldis doctor
+  aldis doctor --env-file ~/.config/aldis/aldis.env
+  aldis doctor --hub https://hub.example --json
+  aldis doctor --canary deploy-bot --timeout 2m`
+}
+
 func (c *doctorCmd) Run(ctx context.Context, e env) error {
 	if c.Canary != "" {
 		agent, err := hub.ParseAgentID(c.Canary)

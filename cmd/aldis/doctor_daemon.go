@@ -23,7 +23,7 @@ import (
 // joined to it, and nothing that waits for the hub can be lost by that.
 func (p *prober) daemon(ctx context.Context) {
 	d := &p.facts.Daemon
-	d.Address, d.Named = p.SignalCLI.String(), p.Account != ""
+	d.Address = p.SignalCLI.String()
 	joined := p.joined()
 	if p.Operator == "" && joined == nil {
 		return
@@ -36,7 +36,7 @@ func (p *prober) daemon(ctx context.Context) {
 		d.Process, d.Mode, d.Java = true, x.mode, x.java
 	}
 	if joined != nil && (joined.State == "connected" || joined.State == "paused") {
-		d.Joined, d.Paused, d.Named = true, joined.State == "paused", true
+		d.Joined, d.Paused = true, joined.State == "paused"
 		d.Version, d.Accounts, d.Missing = joined.Version, joined.Accounts, joined.Missing
 		d.Last, d.Skipped = joined.Last, joined.Skipped
 		return

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -57,23 +58,30 @@ func (p *prober) folder(ctx context.Context) {
 		if err := usable(f.Path); err != nil {
 			f.Unusable = err.Error()
 		}
-		f.Open = open(f.Path)
+		f.Open = p.open()
 	}
 	if !f.Off {
 		p.record(ctx)
 	}
 }
 
-// open names the files in a folder that others may read or change.
-func open(folder string) (names []string) {
-	list, _ := os.ReadDir(folder)
+// open names the files, of those that the hub keeps, that others may read or
+// change: their folder lets them through to them.
+func (p *prober) open() (open []string) {
+	paths := []string{p.DB, p.RoutesFile, p.JSONLLog}
+	list, _ := os.ReadDir(p.StateDir)
 	for _, entry := range list {
-		info, err := entry.Info()
-		if err == nil && info.Mode().IsRegular() && permissions(info)&0o066 != 0 {
-			names = append(names, entry.Name())
+		paths = append(paths, filepath.Join(p.StateDir, entry.Name()))
+	}
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		file, err := os.Stat(path)
+		folder, folderErr := os.Stat(filepath.Dir(path))
+		if err == nil && folderErr == nil && file.Mode().IsRegular() && permissions(file)&0o066 != 0 && permissions(folder)&0o011 != 0 {
+			open = append(open, path)
 		}
 	}
-	return names
+	return open
 }
 
 func (p *prober) record(ctx context.Context) {

@@ -89,14 +89,14 @@ func (p *prober) hub(ctx context.Context) {
 
 // whose says who has answered a request for /api/status without a token.
 func whose(a heard) (who doctor.Presence, why string) {
-	var dial *net.OpError
+	failed, _ := errors.AsType[*net.OpError](a.err)
 	switch {
 	case refused(a.err):
 		return doctor.Nobody, ""
 	case errors.Is(a.err, context.DeadlineExceeded):
 		return doctor.Silent, "there was no answer in time"
-	case errors.As(a.err, &dial) && dial.Op == "dial":
-		return doctor.Silent, dial.Err.Error()
+	case failed != nil && failed.Op == "dial":
+		return doctor.Silent, failed.Err.Error()
 	case a.err != nil:
 		return doctor.Foreign, "it does not speak HTTP"
 	case a.status == http.StatusUnauthorized && strings.Contains(a.header.Get("WWW-Authenticate"), `realm="aldis"`):

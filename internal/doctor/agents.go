@@ -93,7 +93,7 @@ func (f Facts) canary() []Result {
 	case Written:
 		return gate(Fail, "it was written to the agent's stream, and nothing shows that it arrived"+waited, "look at the network and at proxies between: they must not buffer /mcp; then connect the agent again")
 	case Queued:
-		return gate(Fail, "it waits for a stream of the agent, which has none", "see its session above; aldis status shows all")
+		return gate(Fail, "it waits: the agent has no stream that could bring it, and has not fetched it by the tool inbox"+waited, "see the agent's session above; if there is none, start the agent")
 	case Decided:
 		return gate(Fail, "there is no agent of that name, and there never was", "look at the name (aldis status), or start the agent: aldis install claude-code")
 	case Undelivered:

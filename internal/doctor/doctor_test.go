@@ -22,7 +22,7 @@ func good() Facts {
 		Folder: Folder{Path: "/state", Mode: 0o700, Free: 1 << 40, Record: "/state/aldis.db", Newest: now.Add(-time.Second)},
 		Access: Access{Policy: "allowlist"},
 		Daemon: Daemon{
-			Address: "127.0.0.1:7583", Local: true, Named: true, Joined: true, Version: "0.14.6", Accounts: 1, Last: now.Add(-time.Minute),
+			Address: "127.0.0.1:7583", Local: true, Joined: true, Version: "0.14.6", Accounts: 1, Last: now.Add(-time.Minute),
 			Process: true, Mode: "on-connection", Java: "25.0.1",
 		},
 		Sessions: []Session{{ID: "abc", Agent: "bot", State: "live", Client: claudeCode}, {ID: "old", Agent: "x", State: "gone"}, {ID: "ide", Agent: "ide", State: "pull", Client: "cursor"}},
@@ -89,8 +89,8 @@ func TestABrokenSetUpIsNamedWithItsMend(t *testing.T) {
 		{"wrong admin token", func(f *Facts) { f.Hub.Admin = Unknown }, Fail, "does not take", "--state-dir"},
 		{"admin token out of reach", func(f *Facts) { f.Hub.Admin = NoToken; f.Hub.AdminFile = "permission denied" }, Fail, "permission denied", "--state-dir"},
 
-		{"state that others read", func(f *Facts) { f.Folder.Mode = 0o755; f.Folder.Open = []string{"admin.token"} }, Fail, "admin.token", "chmod -R go= /state"},
-		{"folder that is open", func(f *Facts) { f.Folder.Mode = 0o750 }, Warn, "mode 0750", "chmod -R go= /state"},
+		{"state that others read", func(f *Facts) { f.Folder.Mode = 0o755; f.Folder.Open = []string{"/state/admin.token", "/a b"} }, Fail, "admin.token", "chmod go= /state /state/admin.token '/a b'"},
+		{"folder that is open", func(f *Facts) { f.Folder.Mode = 0o750 }, Warn, "mode 0750", "chmod go= /state"},
 		{"somebody else's folder", func(f *Facts) { f.Folder.Owner = "aldis" }, Fail, "belongs to aldis", "as aldis"},
 		{"folder that cannot be written", func(f *Facts) { f.Folder.Unusable = "read-only file system" }, Fail, "read-only file system", "--state-dir"},
 		{"folder that cannot be looked at", func(f *Facts) { f.Folder.Why = "permission denied" }, Fail, "permission denied", "--state-dir"},
@@ -121,7 +121,6 @@ func TestABrokenSetUpIsNamedWithItsMend(t *testing.T) {
 		{"daemon before June 2026", func(f *Facts) { f.Daemon.Version = "0.14.4-SNAPSHOT" }, Warn, "June 2026", "update signal-cli"},
 		{"no account", func(f *Facts) { f.Daemon.Accounts, f.Daemon.Missing = 0, true }, Fail, "no account", "signal-cli link"},
 		{"account that is not there", func(f *Facts) { f.Daemon.Accounts, f.Daemon.Missing = 2, true }, Fail, "none of the 2", "--account"},
-		{"several accounts and none named", func(f *Facts) { f.Daemon.Accounts, f.Daemon.Named = 3, false }, Fail, "3 accounts", "--account"},
 		{"mode that loses", func(f *Facts) { f.Daemon.Mode = "on-start" }, Warn, "is lost", "--receive-mode on-connection"},
 		{"mode that tells nothing", func(f *Facts) { f.Daemon.Mode = "manual" }, Fail, "no message", "--receive-mode on-connection"},
 		{"captcha", func(f *Facts) { f.Daemon.Paused = true }, Fail, "paused", "aldis status"},
@@ -165,7 +164,7 @@ func TestABrokenSetUpIsNamedWithItsMend(t *testing.T) {
 
 		{"canary that is refused", func(f *Facts) { f.Canary = &Canary{Gate: NotAccepted, Why: "401"} }, Fail, "401", "shared token"},
 		{"canary for nobody", func(f *Facts) { f.Canary = &Canary{Gate: Decided} }, Fail, "no agent of that name", "aldis status"},
-		{"canary that waits", func(f *Facts) { f.Canary = &Canary{Gate: Queued} }, Fail, "queued", "session"},
+		{"canary that waits", func(f *Facts) { f.Canary = &Canary{Gate: Queued} }, Fail, "no stream", "session"},
 		{"canary that is lost on the way", func(f *Facts) { f.Canary = &Canary{Gate: Written} }, Fail, "nothing shows that it arrived", "proxies"},
 		{"canary that is not read", func(f *Facts) { f.Canary = &Canary{Gate: HandedOver} }, Warn, "has not acknowledged", "--dangerously-load-development-channels"},
 		{"canary that ends", func(f *Facts) { f.Canary = &Canary{Gate: Undelivered, Why: "expired"} }, Fail, "expired", "aldis log"},

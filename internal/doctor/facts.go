@@ -87,7 +87,7 @@ type Folder struct {
 	Missing  bool
 	Why      string      // it cannot be looked at
 	Mode     fs.FileMode // its permissions; 0: none that count
-	Open     []string    // files in it that others may read
+	Open     []string    // files, of those that are kept, that others may read
 	Owner    string      // if that is somebody else
 	Unusable string      // why nothing can be written in it
 	Free     uint64      // bytes on its disk; 0: not known
@@ -131,7 +131,6 @@ type Daemon struct {
 	Version  string
 	Accounts int  // that it has; 0: not known
 	Missing  bool // our account is none of them
-	Named    bool // the settings name an account
 	Joined   bool // the running hub has a connection
 	Paused   bool // Signal wants something before more is sent
 	Last     time.Time

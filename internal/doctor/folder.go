@@ -40,12 +40,13 @@ func (s Folder) writable() Result {
 // make whoever has them the admin.
 func (s Folder) closed() Result {
 	const name = "privacy"
-	mend := "chmod -R go= " + quote(s.Path)
 	switch {
-	case s.Mode&0o077 != 0 && len(s.Open) > 0:
-		return fail(name, fmt.Sprintf("others on this machine can read %s in %s", strings.Join(s.Open, ", "), s.Path), mend)
+	case s.Mode == 0:
+		return skip(name, "who can read files is not looked at on this system")
+	case len(s.Open) > 0:
+		return fail(name, "others on this machine can read "+strings.Join(s.Open, ", "), "chmod go= "+quote(s.Path)+" "+quote(s.Open...))
 	case s.Mode&0o077 != 0:
-		return warn(name, fmt.Sprintf("%s is open to others (mode %04o), though its files are not", s.Path, s.Mode), mend)
+		return warn(name, fmt.Sprintf("%s is open to others (mode %04o), though its files are not", s.Path, s.Mode), "chmod go= "+quote(s.Path))
 	default:
 		return ok(name, "its owner alone can read it")
 	}
@@ -81,12 +82,15 @@ func (s Folder) record() Result {
 	}
 }
 
-// quote makes one word of a path for a shell.
-func quote(path string) string {
-	if strings.ContainsAny(path, " '\"$`\\*?;&|<>()[]{}#!~\t") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+// quote writes words so that a shell takes each for one.
+func quote(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		if quoted[i] = w; w == "" || strings.ContainsAny(w, " '\"$`\\*?;&|<>()[]{}#!~\t") {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
 	}
-	return path
+	return strings.Join(quoted, " ")
 }
 
 func (f Facts) access() []Result {

@@ -126,8 +126,6 @@ func (d Daemon) account() Result {
 		return fail(name, "signal-cli is linked to no account", "signal-cli link -n aldis, scan the code with the phone (Settings, Linked devices), and start the daemon again")
 	case d.Missing:
 		return fail(name, fmt.Sprintf("the hub's account is none of the %d that signal-cli has", d.Accounts), "name the one that is linked: --account (ALDIS_ACCOUNT); or link the hub's: signal-cli link -n aldis")
-	case d.Accounts > 1 && !d.Named:
-		return fail(name, fmt.Sprintf("signal-cli has %d accounts, and none is named", d.Accounts), "name one: --account (ALDIS_ACCOUNT)")
 	case d.Accounts > 1:
 		return ok(name, fmt.Sprintf("the hub's is one of the %d that signal-cli has; notices of the others are passed over", d.Accounts))
 	case d.Accounts == 1:

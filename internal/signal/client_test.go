@@ -137,6 +137,40 @@ func TestConnectsAndReports(t *testing.T) {
 	})
 }
 
+// A connection that stands says nothing of the account behind it.
+func TestReportsWhetherOurAccountIsThere(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		accounts []string // nil: the daemon runs for one account, and has no list
+		count    int
+		missing  bool
+	}{
+		{"ours alone", []string{aliceNumber}, 1, false},
+		{"ours among others", []string{"+15555550777", aliceNumber}, 2, false},
+		{"others alone", []string{"+15555550777", "+15555550888"}, 2, true},
+		{"none", []string{}, 0, true},
+		{"it does not say", nil, 0, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				if r.d.Accounts = tt.accounts; tt.accounts == nil {
+					r.d.Answer("listAccounts", func(hubtest.DaemonRequest) hubtest.DaemonAnswer {
+						return hubtest.DaemonAnswer{Error: hubtest.DaemonError(-32601, "Method not implemented", nil)}
+					})
+				}
+				r.run()
+				synctest.Wait()
+				if got := r.c.Report(); got.Accounts != tt.count || got.Missing != tt.missing {
+					t.Errorf("%d accounts, ours missing: %v", got.Accounts, got.Missing)
+				}
+				r.stop()
+				r.d.Close()
+			})
+		})
+	}
+}
+
 func TestNotConnected(t *testing.T) {
 	c := &Client{Account: aliceNumber}
 	_, err := c.Send(t.Context(), hub.Message{Kind: hub.Text, Text: "x", Ref: ref(bobNumber, "")})
