@@ -23,9 +23,11 @@ func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer
 	srv := s.sdk(func(_ context.Context, req *mcp.CallToolRequest) caller {
 		return caller{who: "stdio", client: clientOf(req), patience: ctx}
 	})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	l := &line{
 		transport: &mcp.IOTransport{Reader: in, Writer: outlet{ctx, out}, MaxLineLength: maxLine},
-		ctx:       ctx, answered: make(chan struct{}, 1),
+		ctx:       ctx, giveUp: cancel, answered: make(chan struct{}, 1),
 	}
 	ss, err := srv.Connect(ctx, l, nil)
 	if err != nil {
@@ -39,13 +41,14 @@ func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer
 	return nil
 }
 
-// A line is a connection whose end is told only when all that came over it was
-// answered: the SDK would break off what is under way, and a host that is a
-// shell's pipe has closed its end before the first answer.
+// A line is a connection whose end, for whatever reason, is told only when all
+// that came over it was answered: the SDK would break off what is under way, and
+// a host that is a shell's pipe has closed its end before the first answer.
 type line struct {
 	transport mcp.Transport
 	mcp.Connection
-	ctx context.Context
+	ctx    context.Context
+	giveUp context.CancelFunc // ends ctx
 
 	open     atomic.Int64  // requests that were not answered yet
 	answered chan struct{} // cap 1
@@ -61,7 +64,7 @@ func (l *line) Connect(ctx context.Context) (mcp.Connection, error) {
 // Read implements [mcp.Connection].
 func (l *line) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := l.Connection.Read(ctx)
-	if errors.Is(err, io.EOF) {
+	if err != nil {
 		l.finish()
 	}
 	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() {
@@ -71,13 +74,14 @@ func (l *line) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 // finish waits until all is answered. Each call ends in time; a host that has
-// closed its end may not read its answer.
+// closed its end may not read its answer, which must not keep us.
 func (l *line) finish() {
 	late := time.After(maxTime + writeTime)
 	for l.open.Load() > 0 {
 		select {
 		case <-l.answered:
 		case <-late:
+			l.giveUp()
 			return
 		case <-l.ctx.Done():
 			return

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // What a shell pipes in is answered, although it has ended before the first
@@ -54,11 +55,34 @@ func TestStdioEndsCleanly(t *testing.T) {
 	}
 }
 
+// A host that has closed its end and does not read its answers keeps nobody.
+func TestStdioEndsAlthoughNobodyReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := setup(&book{})
+		ctx, free := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.ServeStdio(t.Context(), io.NopCloser(strings.NewReader(greeting)), never{ctx}) }()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(2 * time.Minute):
+			t.Error("it waits still")
+		}
+		free()
+	})
+}
+
 func TestStdioTellsThatAHostSpeaksNoJSON(t *testing.T) {
 	s, _ := setup(&book{})
-	err := s.ServeStdio(t.Context(), io.NopCloser(strings.NewReader("hello\n")), io.Discard)
+	var out journal
+	err := s.ServeStdio(t.Context(), io.NopCloser(strings.NewReader(greeting+"hello\n")), &out)
 	if err == nil || !strings.Contains(err.Error(), "serve the host on standard input and output") {
 		t.Error(err)
+	}
+	if !strings.Contains(out.String(), "serverInfo") {
+		t.Errorf("what it asked before was answered %q", out.String())
 	}
 }
 
