@@ -33,22 +33,7 @@ func (c *Client) Put(path string, s Server) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := tableOf(c, d.root)
-	old, present := table[s.Name]
-	raw, _ := old.(map[string]any)
-	if e := c.understand(s.Name, raw); present && !e.ours(strings.TrimSuffix(s.URL, "/mcp")) {
-		return nil, fmt.Errorf("%s has another server called %s already: give --name, or take that one out", path, s.Name)
-	}
-	wanted := c.wanted(s)
-	if reflect.DeepEqual(old, wanted) {
-		return d.change, nil
-	}
-	if c.format == tomlFormat {
-		d.after, err = putTOML(d.text, append(d.table, s.Name), c.entry(s), present)
-	} else {
-		d.after, err = putJSON(d.text, d.table, s.Name, c.entry(s))
-	}
-	return d.proved(s.Name, wanted, err)
+	return d.put(s)
 }
 
 // Cut prepares to take an entry of ours out of a client's file. It fails as Put
@@ -58,20 +43,7 @@ func (c *Client) Cut(path, name string) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	old, present := tableOf(c, d.root)[name]
-	if !present {
-		return d.change, nil
-	}
-	raw, _ := old.(map[string]any)
-	if e := c.understand(name, raw); !e.ours("") {
-		return nil, fmt.Errorf("the server called %s in %s is another program's: it stays", name, path)
-	}
-	if c.format == tomlFormat {
-		d.after, err = cutTOML(d.text, append(d.table, name))
-	} else {
-		d.after, err = cutJSON(d.text, d.table, name)
-	}
-	return d.proved(name, nil, err)
+	return d.cut(name)
 }
 
 // A draft is a file that is being edited.
@@ -82,7 +54,7 @@ type draft struct {
 	text   []byte
 	root   map[string]any
 	table  []string // where its servers are
-	after  []byte
+	after  []byte   // the text once it is edited
 }
 
 func (c *Client) load(path string) (*draft, error) {
@@ -97,22 +69,67 @@ func (c *Client) load(path string) (*draft, error) {
 	if info, err := os.Stat(ch.Path); err == nil {
 		ch.exists, ch.mode = true, info.Mode().Perm()
 	}
+	d, err := c.draftOf(ch, text)
+	if err != nil {
+		return nil, fmt.Errorf("%w; nothing was changed: mend the file, or put the lines in by hand", err)
+	}
+	return d, nil
+}
+
+func (c *Client) draftOf(ch *Change, text []byte) (*draft, error) {
 	ch.before, ch.after = text, text
 	d := &draft{client: c, change: ch, table: slices.Clip(slices.Clone(c.table))}
 	if bytes.HasPrefix(text, byteOrderMark) {
 		d.mark, text = byteOrderMark, text[len(byteOrderMark):]
 	}
 	d.text = text
-	d.root, err = c.decode(text)
+	root, err := c.decode(text)
 	if wrong, ok := errors.AsType[*SyntaxError](err); ok {
-		wrong.Path = path
-		return nil, fmt.Errorf("%w; nothing was changed: mend the file, or put the lines in by hand", wrong)
+		wrong.Path = ch.Path
 	}
-	servers, _ := d.root["mcp"].(map[string]any)
+	servers, _ := root["mcp"].(map[string]any)
 	if deeperTable(c, servers) != nil {
 		d.table = append(d.table, "servers")
 	}
+	d.root = root
 	return d, err
+}
+
+func (d *draft) put(s Server) (*Change, error) {
+	old, present := tableOf(d.client, d.root)[s.Name]
+	raw, _ := old.(map[string]any)
+	if e := d.client.understand(s.Name, raw); present && !e.ours(strings.TrimSuffix(s.URL, "/mcp")) {
+		return nil, fmt.Errorf("%s has another server called %s already: give --name, or take that one out", d.change.Path, s.Name)
+	}
+	wanted := d.client.wanted(s)
+	if reflect.DeepEqual(old, wanted) {
+		return d.change, nil
+	}
+	var err error
+	if d.client.format == tomlFormat {
+		d.after, err = putTOML(d.text, append(d.table, s.Name), d.client.entry(s), present)
+	} else {
+		d.after, err = putJSON(d.text, d.table, s.Name, d.client.entry(s))
+	}
+	return d.proved(s.Name, wanted, err)
+}
+
+func (d *draft) cut(name string) (*Change, error) {
+	old, present := tableOf(d.client, d.root)[name]
+	if !present {
+		return d.change, nil
+	}
+	raw, _ := old.(map[string]any)
+	if e := d.client.understand(name, raw); !e.ours("") {
+		return nil, fmt.Errorf("the server called %s in %s is another program's: it stays", name, d.change.Path)
+	}
+	var err error
+	if d.client.format == tomlFormat {
+		d.after, err = cutTOML(d.text, append(d.table, name))
+	} else {
+		d.after, err = cutJSON(d.text, d.table, name)
+	}
+	return d.proved(name, nil, err)
 }
 
 // wanted is an entry as its file reads.
@@ -130,12 +147,11 @@ func (d *draft) proved(name string, wanted any, err error) (*Change, error) {
 	if wrong, ok := errors.AsType[*SyntaxError](err); ok {
 		wrong.Path = d.change.Path
 	}
-	var root map[string]any
 	if err == nil {
-		root, err = d.client.decode(d.after)
-	}
-	if err == nil && (!reflect.DeepEqual(d.take(root, name), wanted) || !reflect.DeepEqual(root, d.rest(name))) {
-		err = errByHand
+		root, parsed := d.client.decode(d.after)
+		if parsed != nil || !reflect.DeepEqual(d.take(root, name), wanted) || !reflect.DeepEqual(root, d.rest(name)) {
+			err = errByHand
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("edit the server %s of %s: %w", name, d.change.Path, err)

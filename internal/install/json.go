@@ -192,12 +192,12 @@ func cutJSON(text []byte, path []string, name string) ([]byte, error) {
 		at := comma.EndOffset + len(comma.AfterExtra)
 		text = splice(text, at, at+len(","), "")
 		start, end = start-1, end-1
-		return cutLines(text, start, end), nil
+		return cutMember(text, start, end, member), nil
 	}
 	if len(object.Members) == 1 && isBlank(text[at.StartOffset+1:start]) && isBlank(text[end:at.EndOffset-1]) {
 		start, end = at.StartOffset+1, at.EndOffset-1
 	}
-	return cutLines(text, start, end), nil
+	return cutMember(text, start, end, member), nil
 }
 
 // startOfMember is where the line of a member starts, which is the end of the
@@ -213,14 +213,35 @@ func startOfMember(member hujson.ObjectMember) int {
 	return start + max(i, 0)
 }
 
-// cutLines takes out a piece, unless the comment of a line would then go on.
-func cutLines(text []byte, start, end int) []byte {
-	lineStart := bytes.LastIndexByte(text[:start], '\n') + 1
+// cutMember takes out a piece that begins with a member. A comment that would go
+// on in its line then keeps the end of it.
+func cutMember(text []byte, start, end int, member hujson.ObjectMember) []byte {
 	rest := bytes.TrimLeft(text[end:], " \t\r")
-	if bytes.Contains(text[lineStart:start], []byte("//")) && !bytes.HasPrefix(rest, []byte("\n")) {
+	before := bytes.TrimRight(member.Name.BeforeExtra, " \t\r\n")
+	if endsInRemark(before) && !bytes.HasPrefix(rest, []byte("\n")) {
 		return splice(text, start, end, newlineOf(text))
 	}
 	return splice(text, start, end, "")
+}
+
+// endsInRemark reports whether the last of some comments needs the end of its
+// line, which is cut off.
+func endsInRemark(comments []byte) bool {
+	for {
+		i := bytes.IndexByte(comments, '/')
+		if i < 0 {
+			return false
+		}
+		end := "*/"
+		if bytes.HasPrefix(comments[i:], []byte("//")) {
+			end = "\n"
+		}
+		_, rest, found := bytes.Cut(comments[i+len("//"):], []byte(end))
+		if !found {
+			return true
+		}
+		comments = rest
+	}
 }
 
 func splice(text []byte, start, end int, with string) []byte {

@@ -74,7 +74,7 @@ func endOfMembers(text []byte, s section) int {
 	return end
 }
 
-var errByHand = errors.New("it is written in a way that cannot be edited safely; take it out by hand, and try again")
+var errByHand = errors.New("the file is written in a way that cannot be edited safely: nothing was changed; do it by hand")
 
 // putTOML sets the table of a path. The file was parsed before, and has the
 // table if present.
