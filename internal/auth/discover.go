@@ -77,7 +77,8 @@ func (s *keySet) describe(ctx context.Context, where string) (jwks string, err e
 	if !slices.Contains(m.Challenges, "S256") {
 		return "", fmt.Errorf("get %s: code_challenge_methods_supported has no S256, so that hosts can not log in", where)
 	}
-	u, err := secureURL(m.JWKS)
+	address, _, _ := strings.Cut(m.JWKS, "?") // some issuers say there which keys
+	u, err := secureURL(address)
 	if err != nil || u.Scheme == "http" && !strings.HasPrefix(s.issuer, "http:") {
 		return "", fmt.Errorf("get %s: its jwks_uri must be https", where)
 	}

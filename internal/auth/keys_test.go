@@ -198,6 +198,14 @@ func TestAnIssuerThatIsNoOpenIDProvider(t *testing.T) {
 	h.wants(t, "with RFC 8414 alone", h.iss.LogIn("signal:read", publicURL).Access, 200, "")
 }
 
+func TestAnIssuerWhoseKeysHaveAQuery(t *testing.T) {
+	h := newHouse(t, openid.Start(t))
+	h.iss.Instead(openid.Discovery, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q,"code_challenge_methods_supported":["S256"]}`, h.iss.URL, h.iss.URL+openid.Keys+"?p=policy")
+	})
+	h.wants(t, "with a query", h.iss.LogIn("signal:read", publicURL).Access, 200, "")
+}
+
 func TestATokenThatNamesNoKeyIsTriedWithAll(t *testing.T) {
 	h := newHouse(t, openid.Start(t))
 	sign := func() string {
