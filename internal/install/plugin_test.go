@@ -13,44 +13,39 @@ import (
 const plugin = "../../plugin"
 
 // TestPlugin holds the plugin to what Claude Code asks of one: a manifest whose
-// channels name servers of .mcp.json, and settings that are declared before they
+// channel names a server of .mcp.json, and settings that are declared before they
 // are used. claude plugin validate knows the rest.
 func TestPlugin(t *testing.T) {
 	var manifest struct {
 		Name, Version, Description string
-		Channels                   []struct {
-			Server      string
-			DisplayName string
-			UserConfig  map[string]struct {
-				Type, Title, Description string
-				Sensitive, Required      bool
-				Default                  *string
-			}
+		UserConfig                 map[string]struct {
+			Type, Title, Description string
+			Sensitive, Required      bool
+			Default                  *string
 		}
+		Channels []struct{ Server, DisplayName string }
 	}
 	strictly(t, filepath.Join(".claude-plugin", "plugin.json"), &manifest, "author", "keywords")
 	servers := client(t, "claude-code").readPlugin(t)
-	for _, channel := range manifest.Channels {
-		server, ok := servers[channel.Server]
-		if !ok {
-			t.Errorf("the channel %s has no server", channel.Server)
+	if len(manifest.Channels) != 1 || servers[manifest.Channels[0].Server] == "" {
+		t.Fatalf("the channels are %v, the servers %v", manifest.Channels, servers)
+	}
+	server := servers[manifest.Channels[0].Server]
+	for key, option := range manifest.UserConfig {
+		if option.Type != "string" || option.Title == "" || option.Description == "" {
+			t.Errorf("setting %s: %+v", key, option)
 		}
-		for key, option := range channel.UserConfig {
-			if option.Type != "string" || option.Title == "" || option.Description == "" {
-				t.Errorf("setting %s: %+v", key, option)
-			}
-			if !strings.Contains(server, "${user_config."+key+"}") {
-				t.Errorf("setting %s is not used", key)
-			}
-		}
-		for _, m := range regexp.MustCompile(`\$\{user_config\.(\w+)\}`).FindAllStringSubmatch(server, -1) {
-			if _, ok := channel.UserConfig[m[1]]; !ok {
-				t.Errorf("setting %s is not declared", m[1])
-			}
+		if !strings.Contains(server, "${user_config."+key+"}") {
+			t.Errorf("setting %s is not used", key)
 		}
 	}
-	if len(manifest.Channels) != 1 || !manifest.Channels[0].UserConfig["token"].Sensitive {
-		t.Errorf("channels: %+v", manifest.Channels)
+	for _, m := range regexp.MustCompile(`\$\{user_config\.(\w+)\}`).FindAllStringSubmatch(server, -1) {
+		if _, ok := manifest.UserConfig[m[1]]; !ok {
+			t.Errorf("setting %s is not declared", m[1])
+		}
+	}
+	if !manifest.UserConfig["token"].Sensitive {
+		t.Error("the token is kept as if it were no secret")
 	}
 	skill, err := os.ReadFile(filepath.Join(plugin, "skills", "access", "SKILL.md"))
 	if err != nil || !strings.Contains(string(skill), "\ndisable-model-invocation: true\n") {
