@@ -51,6 +51,25 @@ func TestHistorySaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// TestHubKeepsItsTokensFromTheHistory is told that a token of its own, which it
+// made and no setting has, opens the history too.
+func TestHubKeepsItsTokensFromTheHistory(t *testing.T) {
+	t.Parallel()
+	p := newProfile(t)
+	h := startHub(t)
+	agents := strings.TrimSpace(h.aldis("token", "add", "deploy-bot").stdout)
+	tokens := map[string]string{"the admin's": h.adminToken(), "an agent's": agents}
+	h.stop()
+	for name, both := range tokens {
+		cmd := command(t, "serve", "--auth-token", token, "--history", "--state-dir", h.stateDir, "--port", "0")
+		cmd.Env = append(append(cmd.Env, p.bySettings()...), "ALDIS_HISTORY_BEARER_TOKEN="+both)
+		r := runCommand(t, cmd)
+		if r.code != 2 || !strings.Contains(r.stderr, "--history-bearer-token") || strings.Contains(r.stderr, both) {
+			t.Errorf("%s token: exit %d, %s", name, r.code, r.stderr)
+		}
+	}
+}
+
 // TestHistoryWarnsOnceAtATerminal starts it by hand.
 func TestHistoryWarnsOnceAtATerminal(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"aldis/internal/auth"
@@ -82,6 +83,15 @@ func (h *hubProcess) joinHistory(ctx context.Context, getenv func(string) string
 	}
 	h.history, err = openHistory(ctx, h.settings.Desktop, "--history-", getenv)
 	return err
+}
+
+// keepApart refuses tokens of the history that open the hub too: those that no
+// setting has, but the state folder.
+func keepApart(a config.HistoryAuth, tokens auth.Tokens) error {
+	if slices.ContainsFunc(a.Tokens(), tokens.Takes) {
+		return usageError{errors.New("--history-bearer-token is also the admin's or an agent's token: what opens one must not open the other; choose another")}
+	}
+	return nil
 }
 
 // historyReady says whether the history can be read.

@@ -123,6 +123,9 @@ func openHub(ctx context.Context, c config.Serve, log *slog.Logger, join func(*h
 	tokens := auth.Tokens{Shared: c.Tokens(), Admin: admin, Agents: h.store.TokenAgent, AllowUnauthenticated: c.AllowUnauthenticated}
 	h.server = &httpd.Server{Addr: c.Address(), Hosts: c.Hosts(), Handler: h.handler(tokens), Log: log}
 	if h.door != nil {
+		if err := keepApart(c.HistoryAuth, tokens); err != nil {
+			return h, err
+		}
 		h.server.Hosts, h.server.Pages = append(h.server.Hosts, h.door.hosts()...), h.door.pages()
 	}
 	return h, h.server.Listen(ctx)

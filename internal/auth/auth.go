@@ -140,6 +140,12 @@ func equal(hash [sha256.Size]byte, token string) int {
 	return subtle.ConstantTimeCompare(hash[:], candidate[:])
 }
 
+// Takes reports whether token is one of them.
+func (t Tokens) Takes(token string) bool {
+	_, err := t.lookUp(Hash(token))
+	return err == nil
+}
+
 // Require lets only principals of the given kinds through, and tells next who
 // it is, see [From]. It answers 401 without a valid token, and 403 to a valid
 // one of another kind.
