@@ -41,7 +41,7 @@ func NewHosts(bind, port string, allowed []string) *Hosts {
 func (h *Hosts) check(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !h.allows(r.Host) {
-			WriteError(w, http.StatusForbidden, fmt.Sprintf("this hub does not answer to the host %.100q; --allowed-host adds a name", r.Host))
+			WriteError(w, http.StatusForbidden, fmt.Sprintf("this hub does not answer to the host %.100q; --allowed-host (aldis history: --public-url) adds a name", r.Host))
 			return
 		}
 		for _, origin := range r.Header.Values("Origin") {
