@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/url"
 	"os/exec"
 	"strings"
@@ -17,6 +18,7 @@ import (
 func (p *prober) clients(ctx context.Context) {
 	w, err := install.Here(p.env.getenv)
 	if err != nil {
+		p.facts.NoClients = err.Error()
 		return
 	}
 	w.Managed = p.managed
@@ -56,11 +58,11 @@ func (p *prober) client(ctx context.Context, c *install.Client, e install.Entry)
 	}
 	token, known := p.tokenOf(e.Token)
 	p.keep(token)
-	if known && token == "" && e.HTTP() && e.Token.Variable != "" {
-		x.Unset = e.Token.Variable
-	}
 	if known && x.Here && p.facts.Hub.Presence == doctor.Ours && (e.HTTP() || e.Verb == "attach") {
 		x.Token, x.Own = try(ctx, p.URL, token, hub.AgentID(e.Agent))
+	}
+	if token == "" && e.Token.Variable != "" && (e.HTTP() || x.Token == doctor.NoToken) {
+		x.Unset = e.Token.Variable
 	}
 	return x
 }
@@ -93,7 +95,7 @@ func sameHub(a, b string) bool {
 	if errX != nil || errY != nil {
 		return false
 	}
-	here := func(u *url.URL) bool { return local(u.Hostname()+":0") || u.Hostname() == "::1" }
+	here := func(u *url.URL) bool { return local(net.JoinHostPort(u.Hostname(), "0")) }
 	return x.Scheme == y.Scheme && x.Port() == y.Port() && strings.TrimRight(x.Path, "/") == strings.TrimRight(y.Path, "/") &&
 		(strings.EqualFold(x.Hostname(), y.Hostname()) || here(x) && here(y))
 }

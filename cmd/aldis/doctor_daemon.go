@@ -11,9 +11,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
+	"aldis/internal/config"
 	"aldis/internal/doctor"
 	"aldis/internal/hub"
 	"aldis/internal/signal"
@@ -23,14 +25,14 @@ import (
 // joined to it, and nothing that waits for the hub can be lost by that.
 func (p *prober) daemon(ctx context.Context) {
 	d := &p.facts.Daemon
-	d.Address = p.SignalCLI.String()
-	joined := p.joined()
+	at, joined := p.SignalCLI, p.joined()
 	if p.Operator == "" && joined == nil {
 		return
 	}
 	if joined != nil {
-		d.Address = joined.Address
+		_ = at.UnmarshalText([]byte(joined.Address)) // the hub has it from such a setting
 	}
+	d.Address = at.String()
 	d.Local = local(d.Address)
 	if x := p.process; x != nil && d.Local {
 		d.Process, d.Mode, d.Java = true, x.mode, x.java
@@ -41,8 +43,11 @@ func (p *prober) daemon(ctx context.Context) {
 		d.Last, d.Skipped = joined.Last, joined.Skipped
 		return
 	}
-	if d.Fault = p.safeToAsk(ctx, joined != nil); d.Fault == "" {
-		p.askDaemon(ctx)
+	if joined == nil && !p.AskSignalCLI {
+		d.Fault = risk(ctx, *d, at)
+	}
+	if d.Fault == "" {
+		p.askDaemon(ctx, at)
 	}
 	if joined != nil && d.Fault == "" {
 		d.Fault, d.Why = doctor.HubOffline, hub.OneLine(joined.Detail, hub.PreviewBytes)
@@ -61,30 +66,29 @@ func (p *prober) joined() *hub.PlatformReport {
 	return &p.status.Platforms[i]
 }
 
+// local reports whether an address is of this machine alone.
 func local(address string) bool {
-	host, _, err := net.SplitHostPort(address)
+	host, _, _ := net.SplitHostPort(address)
 	ip := net.ParseIP(host)
-	return err != nil || host == "localhost" || ip != nil && ip.IsLoopback()
+	return strings.HasPrefix(address, "unix:") || host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// safeToAsk returns NotAsked where a connection of ours could take messages
-// from the hub, and the fault where there is nothing to connect to. A daemon
-// gives what waits to whoever connects first, unless it receives all the time.
-func (p *prober) safeToAsk(ctx context.Context, hubTries bool) doctor.Fault {
-	d := &p.facts.Daemon
-	if hubTries || p.AskSignalCLI || d.Mode == "on-start" || d.Mode == "manual" {
+// risk returns NotAsked where a connection of ours could take messages from
+// the hub, or the fault where there is nothing to connect to. A daemon gives
+// what waits to whoever connects first, unless it receives all the time.
+func risk(ctx context.Context, d doctor.Daemon, at config.Address) doctor.Fault {
+	switch {
+	case d.Mode == "on-start" || d.Mode == "manual":
 		return ""
-	}
-	if d.Local && p.SignalCLI.Network == "tcp" {
-		ln, err := new(net.ListenConfig).Listen(ctx, "tcp", p.SignalCLI.Addr)
+	case at.Network == "unix":
+		if _, err := os.Stat(at.Addr); err != nil {
+			return fault(err)
+		}
+	case d.Local && runtime.GOOS == "linux": // elsewhere two may have one port
+		ln, err := new(net.ListenConfig).Listen(ctx, "tcp", at.Addr)
 		if err == nil { // nobody has it
 			_ = ln.Close()
 			return doctor.Refused
-		}
-	}
-	if path := p.SignalCLI.Addr; p.SignalCLI.Network == "unix" {
-		if _, err := os.Stat(path); err != nil {
-			return fault(err)
 		}
 	}
 	return doctor.NotAsked
@@ -105,9 +109,9 @@ func fault(err error) doctor.Fault {
 }
 
 // askDaemon connects for as long as two questions need.
-func (p *prober) askDaemon(ctx context.Context) {
+func (p *prober) askDaemon(ctx context.Context, at config.Address) {
 	d := &p.facts.Daemon
-	nc, err := new(net.Dialer).DialContext(ctx, p.SignalCLI.Network, p.SignalCLI.Addr)
+	nc, err := new(net.Dialer).DialContext(ctx, at.Network, at.Addr)
 	if err != nil {
 		d.Fault, d.Why = fault(err), reason(err)
 		return

@@ -14,12 +14,12 @@ func (f Facts) clients() []Result {
 	pushed := false
 	for _, c := range f.Clients {
 		list = append(list, c.check(f.Hub))
-		if c.ID == claudeCode && c.Verb != "history" {
-			pushed = true
-			list = append(list, ok(c.name(), "to be pushed to, it has to be started so: claude --dangerously-load-development-channels server:"+c.Name))
-		}
+		pushed = pushed || c.ID == claudeCode && c.Verb != "history"
 	}
-	if len(list) == 0 {
+	switch {
+	case f.NoClients != "":
+		list = append(list, skip("entries", "clients' files were not looked for: "+f.NoClients))
+	case len(list) == 0:
 		list = append(list, skip("entries", "no client's file names the hub; aldis install CLIENT does that"))
 	}
 	for _, s := range f.Switches {
@@ -45,7 +45,7 @@ func (c Client) check(h Hub) Result {
 	case c.Verb != "" && c.Verb != "attach":
 		return ok(name, "it starts aldis "+c.Verb+", which needs no hub")
 	case c.Unset != "":
-		return fail(name, fmt.Sprintf("%s takes the token from the variable %s, which is not set here", c.Where, c.Unset), "set "+c.Unset+" where the client is started, then start it again")
+		return warn(name, fmt.Sprintf("%s takes the token from the variable %s, which is not set here", c.Where, c.Unset), "see that "+c.Unset+" is set where the client is started; start it again if not")
 	case !c.Here && h.up():
 		return fail(name, fmt.Sprintf("%s leads to %s, and the hub is at %s", c.Where, c.URL, h.URL), again)
 	case c.Agent == "" && !c.Own:
@@ -72,10 +72,18 @@ func (c Client) token(name, again string) Result {
 	case NoToken:
 		return fail(name, c.Where+" has no token, and the hub wants one", again)
 	case Accepted:
-		return ok(name, "the hub takes it, as "+agent)
+		return ok(name, "the hub takes its token, as "+agent+c.flags())
 	default:
-		return ok(name, c.Where+" names the hub, as "+agent+"; its token was not tried")
+		return ok(name, c.Where+" names the hub, as "+agent+"; its token was not tried"+c.flags())
 	}
+}
+
+// flags says with which flags the client has to be started to be pushed to.
+func (c Client) flags() string {
+	if c.ID != claudeCode {
+		return ""
+	}
+	return "; what is pushed is shown if it is started so: claude --dangerously-load-development-channels server:" + c.Name
 }
 
 // mild are switches that leave it to other rules, which are not looked at,

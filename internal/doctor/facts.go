@@ -18,11 +18,13 @@ type Facts struct {
 	Access   Access
 	Daemon   Daemon
 	Sessions []Session // of the running hub
-	Clients  []Client
-	Switches []Switch
-	BadFiles []BadFile
 	History  History
 	Canary   *Canary // nil: none was sent
+
+	Clients   []Client
+	Switches  []Switch
+	BadFiles  []BadFile
+	NoClients string // why clients' files were not looked for
 }
 
 // Settings are those with which aldis serve would start here.

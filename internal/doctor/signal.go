@@ -61,8 +61,8 @@ func (d Daemon) fault() Result {
 	case NoAnswer:
 		return fail(name, "what is at "+d.Address+" takes connections and does not answer: it hangs, or is no signal-cli", "start signal-cli again; a client of it that does not read stops it for all")
 	case NotAsked:
-		r := skip(name, "something listens at "+d.Address+"; it was not asked, since what waits there for the hub would come here, and be lost")
-		r.Mend = "start the hub first (aldis serve), and it is the hub that is asked; or, if nothing waits: aldis doctor --ask-signal-cli"
+		r := skip(name, "the one at "+d.Address+" was not asked: what waits there for the hub would come here, and be lost")
+		r.Mend = "have the hub run (aldis serve), and its admin token readable here: then it is the hub that is asked. If nothing waits: aldis doctor --ask-signal-cli"
 		return r
 	case HubOffline:
 		return fail(name, "the hub is not joined to "+d.Address+": "+d.Why, d.start()+elsewhere)
