@@ -201,7 +201,7 @@ func (ch *Change) Write(private bool, now time.Time) (backup string, err error) 
 		if err != nil || !bytes.Equal(text, ch.before) {
 			return "", fmt.Errorf("%s was changed by somebody else just now: nothing was written; try again", ch.Path)
 		}
-		if backup, err = keep(ch.Path, text, ch.mode, now); err != nil {
+		if backup, err = keep(ch.Path, text, ch.mode&0o700, now); err != nil {
 			return "", fmt.Errorf("keep %s as it was: %w; nothing was written", ch.Path, err)
 		}
 	}

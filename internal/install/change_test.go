@@ -98,7 +98,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("the link is none any more: %v, %v", info, err)
 	}
 	wantMode(t, target, 0o640)
-	wantMode(t, first, 0o640)
+	wantMode(t, first, 0o600)
 
 	s.Env = []Pair{{TokenVar, "s3cret"}}
 	if ch, err = c.Put(link, s); err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// keep puts a copy of a file beside it, with the date in its name, in place of
-// the copy that was made before.
+// keep puts a copy of a file beside it, with the date in its name and for its
+// owner alone, in place of the copy that was made before.
 func keep(path string, text []byte, mode os.FileMode, now time.Time) (string, error) {
 	const end = ".bak"
 	start := filepath.Base(path) + ".aldis-"
@@ -41,6 +41,9 @@ func replace(path string, text []byte, mode os.FileMode) error {
 	_, err = f.Write(text)
 	if err == nil {
 		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = keepOwner(f, path)
 	}
 	if err == nil {
 		err = f.Sync()

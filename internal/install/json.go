@@ -3,6 +3,7 @@ package install
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -11,26 +12,27 @@ import (
 // putJSON sets the member name of the table at a path, by changing no other
 // byte than it must. The file was parsed before.
 func putJSON(text []byte, path []string, name string, entry fields) ([]byte, error) {
-	if len(bytes.TrimSpace(text)) == 0 {
+	if isBlank(text) {
 		newline := newlineOf(text)
 		return []byte(layout{newline: newline, unit: "  "}.render(nest(path, fields{{name, entry}})) + newline), nil
 	}
-	value, err := parseJSON(text)
+	root, err := parseJSON(text)
 	if err != nil {
 		return nil, err
 	}
-	l := layoutOf(text, value)
-	object, at, rest, err := descend(text, value, append(path, name))
+	at, rest, err := descend(text, root, path)
 	if err != nil {
 		return nil, err
 	}
-	if len(rest) == 0 { // it is there
-		member := object.Members[memberOf(object, name)]
-		l.flat = l.flat || !bytes.Contains(text[at.StartOffset:at.EndOffset], []byte("\n"))
+	l := layoutOf(text, root)
+	if i := memberOf(at.object, name); i >= 0 && len(rest) == 0 {
+		member := at.object.Members[i]
+		l.flat = l.flat || !at.hasLines(text)
 		l.indent = indentAt(text, member.Name.StartOffset)
 		return splice(text, member.Value.StartOffset, member.Value.EndOffset, l.render(entry)), nil
 	}
-	return l.insert(text, at, object, rest[0], nest(rest[1:], entry)), nil
+	rest = append(slices.Clip(rest), name)
+	return l.insert(text, at, rest[0], nest(rest[1:], entry)), nil
 }
 
 // nest puts members below keys.
@@ -41,25 +43,34 @@ func nest(path []string, entry fields) fields {
 	return entry
 }
 
-// descend follows a path as far as it goes: to the object of its last member
-// that is there, and what of the path is left.
-func descend(text []byte, value hujson.Value, path []string) (*hujson.Object, hujson.Value, []string, error) {
-	for i, key := range path {
+// A spot is an object of a file, from { to behind }.
+type spot struct {
+	object     *hujson.Object
+	start, end int
+}
+
+func (at spot) hasLines(text []byte) bool {
+	return bytes.Contains(text[at.start:at.end], []byte("\n"))
+}
+
+// descend follows a path as far as there are objects, and returns the last and
+// what of the path is left.
+func descend(text []byte, value hujson.Value, path []string) (at spot, rest []string, err error) {
+	for i := 0; ; i++ {
 		object, ok := value.Value.(*hujson.Object)
 		if !ok {
-			return nil, value, nil, syntaxError(text, value.StartOffset, fmt.Errorf("%s is no object, {…}; mend that by hand first", strings.Join(path[:i], ".")))
+			return at, nil, syntaxError(text, value.StartOffset, fmt.Errorf("%s is no object, {…}; mend that by hand first", strings.Join(path[:i], ".")))
 		}
-		m := memberOf(object, key)
-		if m < 0 || i == len(path)-1 {
-			rest := path[i:]
-			if m >= 0 {
-				rest = nil
-			}
-			return object, value, rest, nil
+		at = spot{object, value.StartOffset, value.EndOffset}
+		if i == len(path) {
+			return at, nil, nil
+		}
+		m := memberOf(object, path[i])
+		if m < 0 {
+			return at, path[i:], nil
 		}
 		value = object.Members[m].Value
 	}
-	return nil, value, nil, nil // not reached: a path has a name at least
 }
 
 // A layout is how a file is written.
@@ -83,66 +94,48 @@ func layoutOf(text []byte, root hujson.Value) layout {
 	return l
 }
 
-// insert writes a new last member into the object at a value.
-func (l layout) insert(text []byte, at hujson.Value, object *hujson.Object, name string, entry fields) []byte {
-	if len(object.Members) == 0 {
-		return l.fill(text, at, object, name, entry)
+// insert writes a new last member into an object.
+func (l layout) insert(text []byte, at spot, name string, entry fields) []byte {
+	if len(at.object.Members) == 0 {
+		return l.fill(text, at, name, entry)
 	}
-	last := object.Members[len(object.Members)-1]
-	trailing := last.Value.AfterExtra != nil // a comma is there already
-	start := last.Value.EndOffset
-	if trailing {
+	last := at.object.Members[len(at.object.Members)-1]
+	start, before, after := last.Value.EndOffset, ",", ""
+	if last.Value.AfterExtra != nil { // a comma is there already
 		start += len(last.Value.AfterExtra) + len(",")
+		before, after = "", ","
 	}
-	gap := text[start : at.EndOffset-len("}")]
-	var b strings.Builder
-	if !trailing {
-		b.WriteByte(',')
-	}
-	if !bytes.Contains(text[at.StartOffset:at.EndOffset], []byte("\n")) {
+	if !at.hasLines(text) {
 		l.flat = true
-		b.WriteString(" " + quote(name) + ": " + l.render(entry))
-	} else {
-		remark := endOfRemark(gap)
-		b.Write(gap[:remark])
-		gap = gap[remark:]
-		l.indent = l.memberIndent(text, at, last)
-		b.WriteString(l.newline + l.indent + quote(name) + ": " + l.render(entry))
+		return splice(text, start, start, before+" "+l.member(name, entry)+after)
 	}
-	if trailing {
-		b.WriteByte(',')
-	}
-	return splice(text, start, at.EndOffset-len("}")-len(gap), b.String())
-}
-
-// memberIndent is how members of an object are indented.
-func (l layout) memberIndent(text []byte, at hujson.Value, last hujson.ObjectMember) string {
+	remark := endOfRemark(text[start : at.end-len("}")])
+	l.indent = indentAt(text, at.start) + l.unit
 	if startsLine(text, last.Name.StartOffset) {
-		return indentAt(text, last.Name.StartOffset)
+		l.indent = indentAt(text, last.Name.StartOffset)
 	}
-	return indentAt(text, at.StartOffset) + l.unit
+	before += string(text[start:start+remark]) + l.newline + l.indent
+	return splice(text, start, start+remark, before+l.member(name, entry)+after)
 }
 
 // fill writes the only member of an object, below the comments that it may have.
-func (l layout) fill(text []byte, at hujson.Value, object *hujson.Object, name string, entry fields) []byte {
-	outer := indentAt(text, at.StartOffset)
+func (l layout) fill(text []byte, at spot, name string, entry fields) []byte {
+	outer := indentAt(text, at.start)
 	l.indent = outer + l.unit
-	start := at.StartOffset + len("{")
-	gap := string(object.AfterExtra)
+	gap := string(at.object.AfterExtra)
 	comments := strings.TrimRight(gap, " \t\r\n")
-	member := quote(name) + ": " + l.render(entry)
+	end := gap[len(comments):]
+	start := at.start + len("{") + len(comments)
 	if l.flat {
-		member += gap[len(comments):]
-	} else {
-		member = l.newline + l.indent + member
-		if tail := gap[len(comments):]; comments != "" && strings.Contains(tail, "\n") {
-			member += tail
-		} else {
-			member += l.newline + outer
-		}
+		return splice(text, start, start, l.member(name, entry))
 	}
-	return splice(text, start+len(comments), start+len(gap), member)
+	if comments == "" || !strings.Contains(end, "\n") {
+		end = l.newline + outer
+	}
+	return splice(text, start, at.end-len("}"), l.newline+l.indent+l.member(name, entry)+end)
 }
+
+func (l layout) member(name string, entry fields) string { return quote(name) + ": " + l.render(entry) }
 
 // render writes an entry, whose first line is indented already.
 func (l layout) render(value any) string {
@@ -172,30 +165,28 @@ func (l layout) render(value any) string {
 // it leaves is what was there before putJSON, but that an object that was empty
 // is {} then.
 func cutJSON(text []byte, path []string, name string) ([]byte, error) {
-	value, err := parseJSON(text)
+	root, err := parseJSON(text)
 	if err != nil {
 		return nil, err
 	}
-	object, at, rest, err := descend(text, value, append(path, name))
-	if err != nil || len(rest) > 0 {
+	at, _, err := descend(text, root, path)
+	if err != nil {
 		return nil, err
 	}
-	i := memberOf(object, name)
-	member := object.Members[i]
-	start := startOfMember(member)
-	end := member.Value.EndOffset
-	last := i == len(object.Members)-1
-	if !last || member.Value.AfterExtra != nil { // a comma follows
+	i := memberOf(at.object, name)
+	member := at.object.Members[i]
+	start, end := startOfMember(member), member.Value.EndOffset
+	switch {
+	case i < len(at.object.Members)-1 || member.Value.AfterExtra != nil: // a comma follows
 		end += len(member.Value.AfterExtra) + len(",")
-	} else if i > 0 { // the comma before goes too
-		comma := object.Members[i-1].Value
-		at := comma.EndOffset + len(comma.AfterExtra)
-		text = splice(text, at, at+len(","), "")
-		start, end = start-1, end-1
-		return cutMember(text, start, end, member), nil
+	case i > 0: // the comma before goes
+		before := at.object.Members[i-1].Value
+		comma := before.EndOffset + len(before.AfterExtra)
+		text = splice(text, comma, comma+len(","), "")
+		return cutMember(text, start-len(","), end-len(","), member), nil
 	}
-	if len(object.Members) == 1 && isBlank(text[at.StartOffset+1:start]) && isBlank(text[end:at.EndOffset-1]) {
-		start, end = at.StartOffset+1, at.EndOffset-1
+	if inner := at.start + len("{"); len(at.object.Members) == 1 && isBlank(text[inner:start]) && isBlank(text[end:at.end-len("}")]) {
+		start, end = inner, at.end-len("}")
 	}
 	return cutMember(text, start, end, member), nil
 }
