@@ -107,7 +107,7 @@ func (h historyReady) ready(w http.ResponseWriter, r *http.Request) error {
 // openHistory finds and opens Signal Desktop's database. The flags of d begin
 // with dashes.
 func openHistory(ctx context.Context, d config.Desktop, dashes string, getenv func(string) string) (*desktop.Reader, error) {
-	since, err := parseMoment(d.Since, time.Now())
+	since, err := parseMoment(string(d.Since), time.Now())
 	if err != nil {
 		return nil, usageError{fmt.Errorf("%ssince: %w", dashes, err)}
 	}

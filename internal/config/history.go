@@ -25,7 +25,7 @@ type Desktop struct {
 	Key        Secret `vars:"ALDIS_HISTORY_KEY,SIGNAL_MCP_KEY" placeholder:"HEX" help:"Key of the database, 64 hexadecimal digits. Default: found as Signal Desktop finds it."`
 
 	Grant []Grant `vars:"ALDIS_HISTORY_GRANTS" placeholder:"conversation=ID" help:"Show this conversation and no other; repeat for more. Default: all."`
-	Since string  `vars:"ALDIS_HISTORY_SINCE" placeholder:"TIME" help:"Show only messages from then on: a date, a time like 2026-03-01T12:00:00Z, or how long before the start, like 90d."`
+	Since Since   `vars:"ALDIS_HISTORY_SINCE" placeholder:"TIME" help:"Show only messages from then on: a date, a time like 2026-03-01T12:00:00Z, or how long before the start, like 90d."`
 
 	MaxMessages      int `vars:"ALDIS_HISTORY_MAX_MESSAGES,SIGNAL_MCP_MAX_MESSAGES" default:"200" help:"Messages in one answer, at most; up to 200."`
 	MaxConversations int `vars:"ALDIS_HISTORY_MAX_CONVERSATIONS,SIGNAL_MCP_MAX_CONVERSATIONS" default:"100" help:"Conversations in one answer, at most; up to 100."`
@@ -171,6 +171,19 @@ func (g *Grant) UnmarshalText(text []byte) error {
 		return fmt.Errorf("want conversation=ID, with an id that signal_list_conversations names; got %q", text)
 	}
 	*g = Grant(id)
+	return nil
+}
+
+// Since says from when on hosts may see messages, as it was written; empty:
+// from the first.
+type Since string
+
+// UnmarshalText reads any text but none: --since "$UNSET" would show everything.
+func (s *Since) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return errors.New("want a time; leave the flag out to show all messages")
+	}
+	*s = Since(text)
 	return nil
 }
 

@@ -46,7 +46,17 @@ type Loader struct {
 // Options are what kong needs to load settings and show their variables in the
 // help. They also bind the Loader, for the settings' own hooks.
 func (l *Loader) Options() []kong.Option {
-	return []kong.Option{kong.Resolvers(l), kong.Bind(l), kong.ValueFormatter(help)}
+	return []kong.Option{kong.Resolvers(l), kong.Bind(l), kong.ValueFormatter(help), kong.WithBeforeApply(l.filled)}
+}
+
+// filled refuses a list without an entry, as --grant "$UNSET" is: to leave it
+// out may mean the opposite. Kong calls it for each part of the command line.
+func (l *Loader) filled(ctx *kong.Context, part *kong.Path) error {
+	f := part.Flag
+	if f == nil || part.Resolved || !f.IsSlice() || reflect.ValueOf(ctx.FlagValue(f)).Len() > 0 {
+		return nil
+	}
+	return l.note(fmt.Errorf("--%s: the list is empty; leave the flag out for its default", f.Name))
 }
 
 // Variables returns the variables that set a flag or value, best first.
