@@ -148,8 +148,8 @@ type account struct {
 
 // call asks a daemon one thing, and reads the result into v, unless it refuses.
 // What it says unasked is passed over.
-func call(nc net.Conn, lines *bufio.Reader, id, method string, v any) (doctor.Fault, string) {
-	if _, err := io.WriteString(nc, `{"jsonrpc":"2.0","id":"`+id+`","method":"`+method+`"}`+"\n"); err != nil {
+func call(w io.Writer, lines *bufio.Reader, id, method string, v any) (doctor.Fault, string) {
+	if _, err := io.WriteString(w, `{"jsonrpc":"2.0","id":"`+id+`","method":"`+method+`"}`+"\n"); err != nil {
 		return doctor.NoDaemon, reason(err)
 	}
 	for {

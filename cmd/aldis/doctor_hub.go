@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func (p *prober) hub(ctx context.Context) {
 		return
 	}
 	a := ask(ctx, http.MethodGet, h.URL+"/api/status", "")
-	h.Presence, h.Why = whose(a)
+	h.Presence, h.Why = whose(h.URL, a)
 	if at, err := http.ParseTime(a.header.Get("Date")); err == nil {
 		h.Skew = time.Until(at).Round(time.Second)
 	}
@@ -88,8 +89,9 @@ func (p *prober) hub(ctx context.Context) {
 }
 
 // whose says who has answered a request for /api/status without a token.
-func whose(a heard) (who doctor.Presence, why string) {
+func whose(base string, a heard) (who doctor.Presence, why string) {
 	failed, _ := errors.AsType[*net.OpError](a.err)
+	untrusted, _ := errors.AsType[*tls.CertificateVerificationError](a.err)
 	switch {
 	case refused(a.err):
 		return doctor.Nobody, ""
@@ -97,8 +99,11 @@ func whose(a heard) (who doctor.Presence, why string) {
 		return doctor.Silent, "there was no answer in time"
 	case failed != nil && failed.Op == "dial":
 		return doctor.Silent, failed.Err.Error()
+	case untrusted != nil:
+		return doctor.Silent, "its certificate is not trusted here: " + untrusted.Err.Error()
 	case a.err != nil:
-		return doctor.Foreign, "it does not speak HTTP"
+		scheme, _, _ := strings.Cut(base, ":")
+		return doctor.Foreign, "it does not speak " + strings.ToUpper(scheme)
 	case a.status == http.StatusUnauthorized && strings.Contains(a.header.Get("WWW-Authenticate"), `realm="aldis"`):
 		return doctor.Ours, ""
 	case a.status == http.StatusForbidden && strings.Contains(string(a.body), "this hub does not answer to"):
@@ -124,7 +129,7 @@ func (p *prober) elsewhere(ctx context.Context) string {
 		host = "127.0.0.1"
 	}
 	at := "http://" + net.JoinHostPort(host, port)
-	if who, _ := whose(ask(ctx, http.MethodGet, at+"/api/status", "")); who != doctor.Ours || at == p.URL {
+	if who, _ := whose(at, ask(ctx, http.MethodGet, at+"/api/status", "")); who != doctor.Ours || at == p.URL {
 		return ""
 	}
 	return at

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,6 +130,44 @@ func TestOneHubByTwoNames(t *testing.T) {
 			t.Errorf("%s and %s: %v", tt.a, tt.b, got)
 		}
 	}
+}
+
+func TestAHubBehindTLSThatIsNone(t *testing.T) {
+	secure, plain := httptest.NewTLSServer(http.NotFoundHandler()), httptest.NewServer(http.NotFoundHandler())
+	defer secure.Close()
+	defer plain.Close()
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	for _, tt := range []struct {
+		url  string
+		want doctor.Presence
+		says string
+	}{
+		{secure.URL, doctor.Silent, "certificate"},
+		{strings.Replace(plain.URL, "http:", "https:", 1), doctor.Foreign, "HTTPS"},
+		{plain.URL, doctor.Foreign, "404"},
+	} {
+		who, why := whose(tt.url, ask(t.Context(), http.MethodGet, tt.url, ""))
+		if who != tt.want || !strings.Contains(why, tt.says) {
+			t.Errorf("%s: %s, %q; want %s, %q", tt.url, who, why, tt.want, tt.says)
+		}
+	}
+}
+
+// What is at the daemon's address may say anything, and ends the question.
+func FuzzAnswerOfADaemon(f *testing.F) {
+	for _, s := range []string{
+		`{"jsonrpc":"2.0","id":"1","result":{"version":"0.14.6"}}`, `{"jsonrpc":"2.0","method":"receive"}`, `{"jsonrpc":"2.0","id":"1","error":{}}`,
+		"HTTP/1.1 400 Bad Request\r\n\r\n", "220 mail.example ESMTP\n", "[]", `{"jsonrpc":"2.0","id":1}`, "",
+	} {
+		f.Add(s + "\n")
+	}
+	f.Fuzz(func(t *testing.T, said string) {
+		var v struct{ Version string }
+		fault, why := call(io.Discard, bufio.NewReader(strings.NewReader(said)), "1", "version", &v)
+		if fault != "" && v.Version != "" || fault == doctor.NoDaemon && why == "" {
+			t.Errorf("%q: %q, %q, version %q", said, fault, why, v.Version)
+		}
+	})
 }
 
 // A probe that never ends by itself ends with its round.

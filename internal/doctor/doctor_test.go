@@ -204,7 +204,7 @@ func TestWhatIsWrongHasAMend(t *testing.T) {
 }
 
 func TestNothingPrivateIsPrinted(t *testing.T) {
-	r := group("x", fail("a", "token s3cret-token of +15555550100 in /home/me/x", "cat /home/me/x")).Private("/home/me", "s3cret-token", "", "abc")
+	r := group("x", fail("a", "token\x1b]0;s3cret-token of +15555550100 in /home/me/x", "cat /home/me/x")).Private("/home/me", "s3cret-token", "", "abc")
 	var text, object bytes.Buffer
 	if err := r.Text(&text, true); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestNothingPrivateIsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, out := range []string{text.String(), object.String()} {
-		for _, secret := range []string{"s3cret", "5555", "/home/me"} {
+		for _, secret := range []string{"s3cret", "5555", "/home/me", "\x1b]", "u001b"} {
 			if strings.Contains(out, secret) {
 				t.Errorf("%q is in %s", secret, out)
 			}
@@ -253,4 +253,21 @@ func TestNearestWord(t *testing.T) {
 			t.Errorf("%s is like %q, want %q", in, got, want)
 		}
 	}
+}
+
+// What a daemon says of its version is outside input.
+func FuzzVersion(f *testing.F) {
+	for _, s := range []string{"0.13.19", "0.14.7-SNAPSHOT", "0.13", "-1.2.3", "1.2.99999", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		v, known := parseVersion(s)
+		if known && (v.less(v) || v[0] < 0 || v[1] < 0 || v[2] < 0) {
+			t.Errorf("%q is %v", s, v)
+		}
+		d := Daemon{Version: s}
+		if r := d.release(); r.State == OK && v.less(version{0, 14, 5}) {
+			t.Errorf("%q is fine", s)
+		}
+	})
 }

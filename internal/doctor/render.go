@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // shortest is how long something private must be to be hidden wherever it is
@@ -15,9 +16,11 @@ const shortest = 6
 var number = regexp.MustCompile(`\+[0-9]{5,15}`)
 
 // Private returns r without phone numbers, of which two digits stay, without
-// the secrets, and with the home folder as ~. Empty ones are ignored.
+// the secrets, and with the home folder as ~. Empty ones are ignored. What
+// would have a terminal do something is gone too: names are from files.
 func (r Result) Private(home string, secrets ...string) Result {
 	hide := func(s string) string {
+		s = strings.Map(printable, s)
 		for _, secret := range secrets {
 			if len(secret) >= shortest {
 				s = strings.ReplaceAll(s, secret, "(secret)")
@@ -29,6 +32,14 @@ func (r Result) Private(home string, secrets ...string) Result {
 		return number.ReplaceAllStringFunc(s, func(n string) string { return "…" + n[len(n)-2:] })
 	}
 	return r.each(hide)
+}
+
+// printable is r, or a blank if a terminal would not show it.
+func printable(r rune) rune {
+	if unicode.IsPrint(r) {
+		return r
+	}
+	return ' '
 }
 
 // each returns r with f made of every text in it.
