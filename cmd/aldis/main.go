@@ -26,6 +26,7 @@ const (
 
 // cli is the command line.
 type cli struct {
+	Setup     setupCmd     `cmd:"" help:"Make a hub of your own, step by step."`
 	Serve     serveCmd     `cmd:"" help:"Run the hub."`
 	Channel   channelCmd   `cmd:"" help:"Be a channel for one agent, on stdin and stdout."`
 	Attach    attachCmd    `cmd:"" help:"Be a channel for one agent, on stdin and stdout, that is a line to a running hub."`

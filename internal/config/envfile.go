@@ -1,9 +1,30 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"strings"
 )
+
+// EnvFilePath returns where the env file of this user lies unless it is put
+// elsewhere: what ALDIS_CONFIG names, else aldis/aldis.env in the folder of
+// settings. No command reads the latter unless it is told to.
+func EnvFilePath(getenv func(string) string) (string, error) {
+	if path := getenv("ALDIS_CONFIG"); path != "" {
+		return filepath.Abs(path)
+	}
+	variable, folder := "XDG_CONFIG_HOME", ".config"
+	if runtime.GOOS == "windows" {
+		variable, folder = "AppData", "AppData/Roaming"
+	}
+	path := (&Loader{Getenv: getenv}).under(variable, folder, "aldis/aldis.env")
+	if path == "" {
+		return "", errors.New("no home folder to keep the settings in: set --env-file (ALDIS_CONFIG)")
+	}
+	return path, nil
+}
 
 // EnvFile returns the variables of an env file's text, as every command reads
 // it.

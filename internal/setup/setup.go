@@ -41,13 +41,13 @@ func Run(ctx context.Context, out io.Writer, steps []Step) (left []*Left, err er
 	for i, s := range steps {
 		fmt.Fprintf(out, "\n%d/%d %s\n", i+1, len(steps), s.Title())
 		err := take(ctx, out, s)
+		if ctx.Err() != nil {
+			return left, ctx.Err()
+		}
 		if wait, ok := errors.AsType[*Left](err); ok {
 			left = append(left, wait)
 			fmt.Fprint(out, Indent(wait.Why+".\n"+wait.Mend))
 			continue
-		}
-		if ctx.Err() != nil {
-			return left, ctx.Err()
 		}
 		if err != nil {
 			return left, err
