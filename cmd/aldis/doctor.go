@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"time"
 
@@ -107,7 +108,11 @@ func (p *prober) home() string {
 
 // all makes all probes.
 func (p *prober) all(ctx context.Context) {
-	w := newWaiting(p.env.stderr)
+	var terminal io.Writer
+	if f, isFile := p.env.stderr.(*os.File); isFile && isTerminal(f) {
+		terminal = f
+	}
+	w := newWaiting(terminal)
 	defer w.stop()
 	w.round(ctx, probeTime, map[string]probe{
 		"the hub":          p.hub,

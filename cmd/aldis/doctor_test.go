@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"log"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"aldis/internal/doctor"
@@ -170,16 +172,23 @@ func FuzzAnswerOfADaemon(f *testing.F) {
 	})
 }
 
-// A probe that never ends by itself ends with its round.
+// A probe that never ends by itself ends with its round. What is waited for is
+// shown after a second, and gone at the end.
 func TestARoundOfProbesEnds(t *testing.T) {
-	w := newWaiting(os.Stderr)
-	defer w.stop()
-	began, made := time.Now(), make([]bool, 2)
-	w.round(context.Background(), 20*time.Millisecond, map[string]probe{
-		"what ends":  func(context.Context) { made[0] = true },
-		"what hangs": func(ctx context.Context) { <-ctx.Done(); made[1] = true },
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		w := newWaiting(&out)
+		began := time.Now()
+		w.round(t.Context(), 2500*time.Millisecond, map[string]probe{
+			"what ends":  func(context.Context) {},
+			"what hangs": func(ctx context.Context) { <-ctx.Done() },
+		})
+		w.stop()
+		if took := time.Since(began); took != 2500*time.Millisecond {
+			t.Errorf("it took %s", took)
+		}
+		if want := strings.Repeat("\r\x1b[Kwaiting for what hangs …", 2) + "\r\x1b[K"; out.String() != want {
+			t.Errorf("shown: %q", out.String())
+		}
 	})
-	if took := time.Since(began); took > 10*time.Second || !made[0] || !made[1] {
-		t.Errorf("it took %s, and made %v", took, made)
-	}
 }

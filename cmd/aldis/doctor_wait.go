@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -17,7 +16,7 @@ type probe func(context.Context)
 
 // A waiting says on a terminal what is waited for, once that takes a second.
 type waiting struct {
-	out  io.Writer // nil: nobody looks
+	out  io.Writer // a terminal; nil: nobody looks
 	done chan struct{}
 	over sync.WaitGroup
 
@@ -25,10 +24,9 @@ type waiting struct {
 	running map[string]bool // guarded by mu
 }
 
-func newWaiting(stderr io.Writer) *waiting {
-	w := &waiting{done: make(chan struct{}), running: map[string]bool{}}
-	if f, ok := stderr.(*os.File); ok && isTerminal(f) {
-		w.out = f
+func newWaiting(terminal io.Writer) *waiting {
+	w := &waiting{out: terminal, done: make(chan struct{}), running: map[string]bool{}}
+	if terminal != nil {
 		w.over.Go(w.show)
 	}
 	return w
