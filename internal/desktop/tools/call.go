@@ -24,6 +24,7 @@ const (
 	maxTime    = 30 * time.Second // for one call, waiting included
 	maxRunning = 4                // calls at once
 	maxWaiting = 16               // for one of those to end; more are refused
+	maxBatch   = 16               // in one HTTP request
 )
 
 // A desk carries out calls, a few at a time.
@@ -39,6 +40,7 @@ type caller struct {
 	who      string
 	client   string          // what it says it is; perhaps empty
 	patience context.Context // ends when it does not wait for the answer any more
+	greedy   bool            // it has made too many calls in one request
 }
 
 // call carries out one call. Whatever comes of it, there is one line about it
@@ -47,7 +49,7 @@ func (d *desk) call(ctx context.Context, c caller, t tool, raw json.RawMessage) 
 	begun := time.Now()
 	ctx, cancel := c.within(ctx)
 	defer cancel()
-	a, out, err := d.answer(ctx, t, raw)
+	a, out, err := d.answer(ctx, c, t, raw)
 	if err != nil {
 		err = explain(ctx, err)
 		out = d.readable(t, err)
@@ -66,12 +68,15 @@ func (c caller) within(ctx context.Context) (context.Context, context.CancelFunc
 // answer reads what was asked for, and returns it as JSON too. A panic is an
 // error: the SDK calls us on goroutines of its own, where nobody else would keep
 // it from ending the process, which may be the hub's.
-func (d *desk) answer(ctx context.Context, t tool, raw json.RawMessage) (a answer, out string, err error) {
+func (d *desk) answer(ctx context.Context, c caller, t tool, raw json.RawMessage) (a answer, out string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
+	if c.greedy {
+		return answer{}, "", errTooMany
+	}
 	v, err := parse(t.args, raw)
 	if err != nil {
 		return answer{}, "", err
@@ -96,7 +101,7 @@ func (d *desk) enter(ctx context.Context) error {
 	}
 	defer d.waiting.Add(-1)
 	if d.waiting.Add(1) > maxWaiting {
-		return hub.Errorf(hub.Limited, "too many calls at once: wait a moment, then make them one after the other")
+		return errTooMany
 	}
 	select {
 	case d.running <- struct{}{}:
@@ -122,6 +127,7 @@ func compact(v any) (string, error) {
 
 var (
 	errTooLong  = hub.Errorf(hub.Unavailable, "this took longer than %s and was given up: narrow it by conversationId, before and after", maxTime)
+	errTooMany  = hub.Errorf(hub.Limited, "too many calls at once: wait a moment, then make them one after the other")
 	errForsaken = hub.Errorf(hub.Unavailable, "cancelled")
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -35,18 +36,27 @@ func handler(srv *mcp.Server) http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := &answering{ResponseWriter: w}
-		h.ServeHTTP(a, r.WithContext(context.WithValue(r.Context(), requestKey{}, r.Context())))
+		h.ServeHTTP(a, r.WithContext(context.WithValue(r.Context(), requestKey{}, &request{ctx: r.Context()})))
 		a.finish()
 	})
 }
 
-// requestKey is where the context of a request travels through the SDK, which
-// keeps its values but not its end: a call whose host has hung up would go on.
+// requestKey is where a request travels through the SDK, which keeps the values
+// of its context but not its end: a call whose host has hung up would go on.
 type requestKey struct{}
+
+// A request has one call in it, or up to 2025-03-26 a batch, whose answers are
+// all in memory until the last is there.
+type request struct {
+	ctx   context.Context
+	calls atomic.Int32
+}
 
 func httpCaller(ctx context.Context, req *mcp.CallToolRequest) caller {
 	c := caller{who: auth.From(ctx).Subject(), client: clientOf(req)}
-	c.patience, _ = ctx.Value(requestKey{}).(context.Context)
+	if r, ok := ctx.Value(requestKey{}).(*request); ok {
+		c.patience, c.greedy = r.ctx, r.calls.Add(1) > maxBatch
+	}
 	return c
 }
 

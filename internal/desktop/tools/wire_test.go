@@ -145,6 +145,23 @@ func TestTheAuditNamesWhoAsked(t *testing.T) {
 	}
 }
 
+// A batch, which is one request to the limit of requests, has a bound.
+func TestAttackABatchOfCalls(t *testing.T) {
+	s, j := setup(&book{})
+	const call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"signal_list_conversations"}}`
+	var calls []string
+	for i := range 100 {
+		calls = append(calls, fmt.Sprintf(call, i))
+	}
+	out := post(s.Handler(), "["+strings.Join(calls, ",")+"]", "2025-03-26")
+	if n := strings.Count(out, "hasMore"); n == 0 || n > 16 {
+		t.Errorf("%d of 100 were answered, want 16 at most", n)
+	}
+	if n := strings.Count(j.String(), "history read"); n != 100 {
+		t.Errorf("the log has %d lines, want one for each of 100", n)
+	}
+}
+
 // A host that hangs up is not worked for any more, in the old protocol too.
 func TestACallEndsWithItsRequest(t *testing.T) {
 	begun, ended := make(chan bool), make(chan error, 1)
