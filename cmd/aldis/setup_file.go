@@ -64,10 +64,14 @@ func (s *operatorStep) wishAccount() string {
 	if account != cmp.Or(named, operator) {
 		s.want = append(s.want, variable{"ALDIS_ACCOUNT", account})
 	}
-	if account == operator {
+	switch {
+	case account != operator:
+		return "; agents write from the account " + account
+	case s.account == "":
+		return ", and signal-cli is taken to be linked to that number too. If it is another: aldis setup --account NUMBER"
+	default:
 		return ", whose account it is: agents write into Note to Self"
 	}
-	return "; agents write from the account " + account
 }
 
 // fileStep writes the settings.

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,7 @@ func (s *programStep) Done(ctx context.Context) (string, error) {
 		}
 		return "", nil
 	}
+	s.say("Asking %s for its version …", found)
 	version, err := setup.ProgramVersion(ctx, found)
 	if err != nil {
 		return "", &setup.Left{Why: "signal-cli is there, and cannot be used", Mend: err.Error()}
@@ -219,7 +221,7 @@ func (*accountStep) Title() string { return "Signal account" }
 func (s *accountStep) Done(ctx context.Context) (string, error) {
 	if s.settled() {
 		s.account = s.saidAccount()
-		return "The settings say which: " + s.account, nil
+		return "The settings say which: " + s.account + ". (Another one, or if it is not linked: aldis setup --link)", nil
 	}
 	s.account = string(s.Account)
 	if s.line == nil {
@@ -252,12 +254,15 @@ func (s *accountStep) known() string {
 }
 
 func (s *accountStep) Ask(ctx context.Context) error {
-	if s.line == nil || len(s.accounts) == 0 || s.Link {
+	if len(s.accounts) == 0 {
 		return nil
 	}
-	q := setup.Question{Text: "signal-cli has several accounts. Which is the hub's?", Choices: append(s.accounts[:len(s.accounts):len(s.accounts)], anotherAccount), Flag: "--account"}
-	if s.account != "" {
-		q.Text, q.Scripted = "signal-cli is not linked to "+s.account+". Which account is the hub's?", anotherAccount
+	q := setup.Question{Text: "Which of signal-cli's accounts is the hub's?", Choices: append(slices.Clone(s.accounts), anotherAccount), Flag: "--account"}
+	switch {
+	case s.account != "" && !slices.Contains(s.accounts, s.account):
+		q.Text, q.Default = "signal-cli is not linked to "+s.account+". Which account is the hub's?", anotherAccount
+	case s.Link:
+		q.Default = anotherAccount
 	}
 	answer, err := s.ask.Ask(ctx, q)
 	if answer != anotherAccount {
@@ -268,7 +273,7 @@ func (s *accountStep) Ask(ctx context.Context) error {
 }
 
 func (s *accountStep) Do(ctx context.Context) error {
-	if s.line != nil && len(s.accounts) > 0 && !s.Link {
+	if len(s.accounts) > 0 && !s.Link {
 		return nil
 	}
 	if s.line == nil || s.Yes {
@@ -279,9 +284,9 @@ func (s *accountStep) Do(ctx context.Context) error {
 
 // byHand says how to link without this program.
 func (s *accountStep) byHand() error {
-	why, mend := "No account is linked", "aldis setup does it at a terminal; or by hand, while the daemon does not run:"
+	why, mend := "No account is linked", "At a terminal aldis setup --link does it; or by hand, while the daemon does not run:"
 	if s.line == nil {
-		why, mend = "Whether an account is linked is not known while no daemon runs", "If none is, run aldis setup again with the daemon; or link by hand:"
+		why, mend = "Whether an account is linked is not known while no daemon runs", "Once it runs, aldis setup --link links one; or by hand, while it does not:"
 	}
 	return &setup.Left{Why: why, Mend: mend + "\n  " + shellWord(cmp.Or(s.program, "signal-cli")) + " link -n " + deviceName + "\nand scan the code with the phone (Settings, Linked devices)"}
 }

@@ -198,9 +198,11 @@ func TestSetupLinks(t *testing.T) {
 		says     string
 	}{
 		{name: "one that is linked already", accounts: []string{hubNumber}, lines: []string{""}, account: hubNumber, says: "signal-cli is linked to " + hubNumber},
-		{name: "one of several", accounts: []string{ownNumber, hubNumber}, lines: []string{"2", ""}, account: hubNumber, says: "Which is the hub's?"},
+		{name: "one of several", accounts: []string{ownNumber, hubNumber}, lines: []string{"2", ""}, account: hubNumber, says: "Which of signal-cli's accounts"},
 		{name: "one of several, by a flag", accounts: []string{ownNumber, hubNumber}, flags: setupCmd{Account: hubNumber}, lines: []string{""}, account: hubNumber},
 		{name: "another than those", accounts: []string{hubNumber, "+15555550198"}, lines: []string{"3", ""}, account: ownNumber, says: "Linked to"},
+		{name: "again, one that is there", accounts: []string{hubNumber}, flags: setupCmd{Link: true}, lines: []string{"1", ""}, account: hubNumber},
+		{name: "again, another", accounts: []string{hubNumber}, flags: setupCmd{Link: true}, lines: []string{"", ""}, account: ownNumber, says: "Linked to"},
 		{name: "another than is there", accounts: []string{hubNumber}, flags: setupCmd{Account: ownNumber}, lines: []string{"2", ""}, account: ownNumber, says: "is not linked to " + ownNumber},
 		{
 			name: "a second code", lines: []string{"", ""}, account: ownNumber, says: "not scanned in time",

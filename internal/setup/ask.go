@@ -92,15 +92,18 @@ func NewPerson(in io.Reader, out io.Writer) *Person {
 // Ask is part of [Asker]. It asks again until an answer will do.
 func (p *Person) Ask(ctx context.Context, q Question) (string, error) {
 	fmt.Fprint(p.out, Indent(q.Text))
+	prompt := "  > "
+	if q.Default != "" {
+		prompt = "  [" + q.Default + "] > "
+	}
 	for i, c := range q.Choices {
 		fmt.Fprintf(p.out, "    %d  %s\n", i+1, c)
+		if c == q.Default {
+			prompt = fmt.Sprintf("  [%d] > ", i+1)
+		}
 	}
 	for {
-		if q.Default == "" {
-			fmt.Fprint(p.out, "  > ")
-		} else {
-			fmt.Fprintf(p.out, "  [%s] > ", q.Default)
-		}
+		fmt.Fprint(p.out, prompt)
 		line, err := p.line(ctx)
 		if err != nil {
 			fmt.Fprintln(p.out)

@@ -29,8 +29,9 @@ func TestPersonAnswers(t *testing.T) {
 		{"what will not do is asked again", "1\n+1\n", Question{Check: number}, "+1", "want a number"},
 		{"a choice by its place", "2\n", Question{Choices: accounts}, "+2", "2  +2"},
 		{"a choice by itself", "+2\n", Question{Choices: accounts}, "+2", ""},
+		{"a choice that is the default", "\n", Question{Choices: accounts, Default: "+2"}, "+2", "[2] >"},
 		{"no choice", "3\n0\n+3\n1\n", Question{Choices: accounts}, "+1", "one of 1 to 2"},
-		{"a question is in the way of none after it", "x\ny\n", Question{Text: "one"}, "x", "one"},
+		{"what it is asked is shown", "x\n", Question{Text: "Who?"}, "x", "  Who?\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
