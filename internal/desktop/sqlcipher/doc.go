@@ -106,8 +106,9 @@
 // that opened the database, wrote, copied all and closed it: it leaves no WAL, as
 // it found none. Times prove something only if they are older than a tick of
 // the file system's clock, so a snapshot waits until they are. And where the
-// index has the salts of the WAL, nBackfillAttempted still may not be more than
-// N: then frames are damaged that the main file has a part of.
+// index has the salts of the WAL, or the WAL's header is damaged, then
+// nBackfillAttempted still may not be more than N: frames are lost that the main
+// file may have a part of.
 //
 // # What is not proved
 //

@@ -134,8 +134,12 @@ func (m *mark) vouches(w *wal) bool {
 }
 
 // denies reports whether the index proves that they are not: a checkpoint has
-// copied frames that are not in w, because they are damaged.
-func (m *mark) denies(w *wal) bool { return m.about(w) && m.attempted > w.last }
+// copied frames that are not in w, because they are damaged, or the header
+// before all of them is.
+func (m *mark) denies(w *wal) bool {
+	damaged := m.wal.size > 0 && !m.header.valid()
+	return (damaged || m.about(w)) && m.attempted > w.last
+}
 
 // about reports whether the index is about the generation of w.
 func (m *mark) about(w *wal) bool {

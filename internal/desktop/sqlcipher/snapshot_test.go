@@ -295,6 +295,13 @@ func TestSnapshotGivesUp(t *testing.T) {
 	if _, err := db.Snapshot(t.Context()); !errors.Is(err, ErrBusy) {
 		t.Errorf("the error is %v, want %v", err, ErrBusy)
 	}
+	log := handWAL{binary.LittleEndian, "saltsOne", []handFrame{{page: 2, version: 2, commit: 2}}}.bytes()
+	log[18] ^= 1 // none of its frames count, and a checkpoint may have copied some
+	h.write("-wal", log)
+	h.write("-shm", handIndex("saltsOne", 1, 1))
+	if _, err := db.Snapshot(t.Context()); !errors.Is(err, ErrBusy) {
+		t.Errorf("the error is %v when the header of the WAL is damaged, want %v", err, ErrBusy)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := db.Snapshot(ctx); !errors.Is(err, context.Canceled) {
