@@ -28,8 +28,9 @@ type DB struct {
 	wal   atomic.Pointer[wal] // the last that an index has vouched for
 }
 
-// Open opens the database at path and tries the key on it. It keeps no copy of
-// the key but for what AES and HMAC make of it, which lasts as long as the DB.
+// Open opens the database at path, or the one that a link there leads to, and
+// tries the key on it. It keeps no copy of the key but for what AES and HMAC make
+// of it, which lasts as long as the DB.
 // The errors are those of this package, and those of the file system as
 // [fs.ErrNotExist] and [fs.ErrPermission]. Close must be called.
 func Open(path string, key Key) (*DB, error) {
@@ -42,6 +43,10 @@ func Open(path string, key Key) (*DB, error) {
 }
 
 func open(path string, key *Key) (*DB, error) {
+	path, err := target(path)
+	if err != nil {
+		return nil, err
+	}
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, err
@@ -51,6 +56,16 @@ func open(path string, key *Key) (*DB, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	return db, nil
+}
+
+// target returns the file that path names. SQLite keeps the WAL beside that, not
+// beside a link to it.
+func target(path string) (string, error) {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return path, err
+	}
+	return filepath.EvalSymlinks(path)
 }
 
 // unlock makes the codec and tries it on a first snapshot.

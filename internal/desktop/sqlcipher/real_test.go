@@ -107,6 +107,22 @@ func TestRealDatabaseThatIsWrittenTo(t *testing.T) {
 	d.same(d.Dump())
 }
 
+// SQLite keeps the WAL beside the file that a link leads to.
+func TestRealDatabaseBehindALink(t *testing.T) {
+	d := newDesktop(t, signaldesktop.Options{Schema: 1830, Messages: 50})
+	d.Checkpoint("TRUNCATE")
+	d.write()
+	want := d.Dump()
+	for name, to := range map[string]string{"link.sqlite": filepath.Base(d.path), "../link.sqlite": d.path} {
+		link := filepath.Join(d.dir, "sql", name)
+		if err := os.Symlink(to, link); err != nil {
+			t.Skipf("no links here: %v", err)
+		}
+		d.path = link
+		d.same(want)
+	}
+}
+
 // A snapshot that is kept does not hold up the writer, and knows its age.
 func TestRealWriterIsNotHeldUp(t *testing.T) {
 	d := newDesktop(t, signaldesktop.Options{Schema: 1830})
