@@ -107,6 +107,9 @@ func (a *HistoryAuth) check(dashes string) error {
 	if a.AuthMode == "oidc" {
 		return a.checkOIDC(dashes)
 	}
+	if a.OAuthIssuer != "" || a.OAuthAudience != "" {
+		return fmt.Errorf("%[1]soauth-issuer and %[1]soauth-audience are for %[1]sauth-mode oidc, and the mode is static: set the mode, or leave them out", dashes)
+	}
 	if a.BearerToken == "" {
 		return fmt.Errorf("whoever reaches the history can read it, so it needs a token: set %[1]sbearer-token "+
 			"(ALDIS_HISTORY_BEARER_TOKEN), or take those of an issuer with %[1]sauth-mode oidc", dashes)

@@ -125,6 +125,7 @@ func TestWrongHistorySettingsAreErrorsThatNameThem(t *testing.T) {
 		{"history --since=", nil, []string{"--since", "want a time"}},
 		{"history --required-scope=", static, []string{"--required-scope", "empty"}},
 		{"history --transport=sse", nil, []string{"--transport", "stdio"}},
+		{"history", http(env{"SIGNAL_MCP_OAUTH_ISSUER": "https://id.example"}), []string{"--oauth-issuer", "--auth-mode oidc"}},
 		{"history --auth-mode=none", nil, []string{"--auth-mode"}},
 		{"history", http(env{"SIGNAL_MCP_PUBLIC_URL": ""}), []string{"--public-url", "https", "/mcp"}},
 		{"history", http(env{"SIGNAL_MCP_BEARER_TOKEN": ""}), []string{"--bearer-token", "ALDIS_HISTORY_BEARER_TOKEN", "--auth-mode oidc"}},

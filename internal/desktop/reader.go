@@ -15,7 +15,7 @@ import (
 const (
 	maxMessages      = 200
 	maxConversations = 100
-	maxViews         = 4 // reads at a time; each has a connection of its own
+	maxViews         = 2 // reads at a time; each has a connection and a cache of its own
 )
 
 // Options say which database is read, and what of it may be seen.

@@ -22,7 +22,7 @@ import (
 // Bounds of what hosts can ask for at once.
 const (
 	maxTime    = 30 * time.Second // for one call, waiting included
-	maxRunning = 4                // calls at once
+	maxRunning = 2                // calls at once
 	maxWaiting = 16               // for one of those to end; more are refused
 	maxBatch   = 16               // in one HTTP request
 )

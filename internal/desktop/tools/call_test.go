@@ -153,22 +153,22 @@ func TestManyCallsAtOnce(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if n := strings.Count(out.String(), "too many calls at once"); n != 5 {
-			t.Errorf("%d were refused, want 5", n)
+		if n := strings.Count(out.String(), "too many calls at once"); n != 7 {
+			t.Errorf("%d were refused, want 7", n)
 		}
 		b.mu.Lock()
 		running := len(b.asked)
 		b.mu.Unlock()
-		if running != 4 {
-			t.Errorf("%d run, want 4", running)
+		if running != 2 {
+			t.Errorf("%d run, want 2", running)
 		}
 		close(release)
 		_ = host.Close()
 		if err := <-ended; err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(out.String(), `"text":"gone"`); n != 20 {
-			t.Errorf("%d were answered, want 20", n)
+		if n := strings.Count(out.String(), `"text":"gone"`); n != 18 {
+			t.Errorf("%d were answered, want 18", n)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -53,7 +54,8 @@ type request struct {
 }
 
 func httpCaller(ctx context.Context, req *mcp.CallToolRequest) caller {
-	c := caller{who: auth.From(ctx).Subject(), client: clientOf(req)}
+	p := auth.From(ctx)
+	c := caller{who: p.Subject(), client: cmp.Or(hub.OneLine(p.Client, 100), clientOf(req))}
 	if r, ok := ctx.Value(requestKey{}).(*request); ok {
 		c.patience, c.greedy = r.ctx, r.calls.Add(1) > maxBatch
 	}
