@@ -23,14 +23,15 @@ const (
 // A newcomer is somebody who sets Aldis up: a home with nothing in it, and a
 // signal-cli daemon with no account.
 type newcomer struct {
-	t      *testing.T
-	home   string
-	daemon *hubtest.Daemon
+	t          *testing.T
+	home       string
+	runtimeDir string // "": no systemd runs
+	daemon     *hubtest.Daemon
 }
 
 func newNewcomer(t *testing.T) *newcomer {
 	t.Helper()
-	n := &newcomer{t, t.TempDir(), hubtest.NewDaemon(t)}
+	n := &newcomer{t: t, home: t.TempDir(), daemon: hubtest.NewDaemon(t)}
 	n.daemon.Accounts = nil
 	t.Setenv("HOME", n.home)
 	t.Setenv("USERPROFILE", n.home)
@@ -39,8 +40,11 @@ func newNewcomer(t *testing.T) *newcomer {
 }
 
 func (n *newcomer) getenv(name string) string {
-	if name == "HOME" || name == "USERPROFILE" {
+	switch name {
+	case "HOME", "USERPROFILE":
 		return n.home
+	case "XDG_RUNTIME_DIR":
+		return n.runtimeDir
 	}
 	return ""
 }
@@ -406,5 +410,103 @@ func TestSetupFlags(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(home); len(left) > 0 {
 		t.Errorf("it left %v", left)
+	}
+}
+
+// A systemd that notes what it is told.
+func (n *newcomer) systemd() (log string) {
+	n.t.Helper()
+	if runtime.GOOS == "windows" {
+		n.t.Skip("there is no systemd")
+	}
+	dir := n.t.TempDir()
+	log = filepath.Join(dir, "log")
+	bin := filepath.Join(dir, "systemctl")
+	script := "#!/bin/sh\necho \"$@\" >>" + log + "\ncase \"$2\" in is-active) grep -q enable " + log + ";; esac\n"
+	if err := os.WriteFile(bin, []byte(script), 0o700); err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Setenv("PATH", dir+":/usr/bin:/bin")
+	n.runtimeDir = dir
+	if err := os.MkdirAll(filepath.Join(dir, "systemd", "private"), 0o700); err != nil {
+		n.t.Fatal(err)
+	}
+	return log
+}
+
+func TestSetupOffersAService(t *testing.T) {
+	n := newNewcomer(t)
+	log := n.systemd()
+	n.daemon.Accounts = []string{ownNumber}
+	unit := filepath.Join(n.home, ".config", "systemd", "user", "aldis.service")
+	told := func() string {
+		b, _ := os.ReadFile(log)
+		return string(b)
+	}
+
+	printed, err := n.setup(setupCmd{}, "", "no")
+	if _, missing := os.Stat(unit); err != nil || missing == nil || told() != "" {
+		t.Fatalf("not agreed: %v, %q\n%s", err, told(), printed)
+	}
+	printed, err = n.setup(setupCmd{}, "yes", "no")
+	b, _ := os.ReadFile(unit)
+	if err != nil || told() != "" {
+		t.Fatalf("not to be run: %v, %q\n%s", err, told(), printed)
+	}
+	wantSaid(t, string(b), "serve --env-file "+n.file()+" --routes-file", "Type=notify")
+	wantSaid(t, printed, "systemctl --user enable --now aldis.service")
+
+	printed, err = n.setup(setupCmd{Service: true})
+	if err != nil || !strings.HasSuffix(told(), "--user daemon-reload\n--user enable --now aldis.service\n") {
+		t.Fatalf("agreed: %v, %q\n%s", err, told(), printed)
+	}
+	wantSaid(t, printed, "Next: aldis status")
+	before := told()
+	printed, err = n.setup(setupCmd{}, "never asked")
+	if err != nil || told() != before+"--user is-active --quiet aldis.service\n" {
+		t.Fatalf("again: %v, %q\n%s", err, told(), printed)
+	}
+
+	if err := os.WriteFile(unit, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if printed, err = n.setup(setupCmd{}, ""); err != nil {
+		t.Fatalf("%v\n%s", err, printed)
+	}
+	wantSaid(t, printed, "says something else. Replace it?")
+	if b, _ := os.ReadFile(unit); string(b) != "mine" {
+		t.Errorf("it was replaced by %q", b)
+	}
+}
+
+func TestSetupSaysWhatSystemdRefuses(t *testing.T) {
+	n := newNewcomer(t)
+	n.systemd()
+	n.daemon.Accounts = []string{ownNumber}
+	if err := os.WriteFile(filepath.Join(n.runtimeDir, "systemctl"), []byte("#!/bin/sh\necho no bus >&2\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	printed, err := n.setup(setupCmd{Operator: ownNumber, Service: true})
+	if !errors.Is(err, errLeft) {
+		t.Fatalf("%v\n%s", err, printed)
+	}
+	wantSaid(t, printed, "systemd does not run the hub", "no bus")
+}
+
+func TestWordsAreQuoted(t *testing.T) {
+	for _, tt := range []struct{ word, shell, unit string }{
+		{"/usr/bin/aldis", "/usr/bin/aldis", "/usr/bin/aldis"},
+		{"/my home/a", "'/my home/a'", `"/my home/a"`},
+		{"it's", `'it'\''s'`, `"it's"`},
+		{"50%$x", "'50%$x'", "50%%$$x"},
+		{`a"b\`, `'a"b\'`, `"a\"b\\"`},
+		{"", "''", ""},
+	} {
+		if got := shellWord(tt.word); got != tt.shell {
+			t.Errorf("shell: %s, want %s", got, tt.shell)
+		}
+		if got := unitWord(tt.word); got != tt.unit {
+			t.Errorf("unit: %s, want %s", got, tt.unit)
+		}
 	}
 }
