@@ -119,6 +119,8 @@
 //   - Anything on a file system that does not show one process what another has
 //     written or mapped, as over a network, or whose times are coarser than 20
 //     milliseconds while no index vouches.
+//   - Anything while a writer keeps the index to itself (locking_mode=EXCLUSIVE,
+//     which Signal does not use) and one that died has left its own.
 //   - That a writer which died in a checkpoint is not mistaken for one that made
 //     none, if it is started again during one query and the query ends between
 //     two neighbouring stores of its recovery.

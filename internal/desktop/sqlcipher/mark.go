@@ -57,12 +57,26 @@ func (db *DB) mark() (m mark, err error) {
 	if err != nil {
 		return m, passing(err)
 	}
-	folder, err := db.root.Stat(".")
+	folder, err := db.folder()
 	if err != nil {
 		return m, passing(err)
 	}
 	m.main, m.folder = stampOf(main), folder.ModTime().UnixNano()
 	return m, nil
+}
+
+// folder returns what the system says of the folder. It fails with ErrReplaced
+// if its name is that of another by now, where the database goes on.
+func (db *DB) folder() (fs.FileInfo, error) {
+	info, err := db.root.Stat(".")
+	if err != nil {
+		return nil, err
+	}
+	now, err := os.Stat(db.root.Name())
+	if err == nil && !os.SameFile(info, now) {
+		err = ErrReplaced
+	}
+	return info, err
 }
 
 // markIndex reads attempted, the index, and attempted again, which must be the

@@ -319,3 +319,28 @@ func TestSnapshotOfAnotherDatabase(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// A snap moves its data to another folder with each update, and has a link lead
+// there.
+func TestSnapshotOfAFolderThatWasLeft(t *testing.T) {
+	h := newHandDB(t, 2)
+	link := filepath.Join(t.TempDir(), "current")
+	if err := os.Symlink(filepath.Dir(h.path), link); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	h.path = filepath.Join(link, "db.sqlite")
+	db := h.open()
+	s := snapshot(t, db)
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(t.TempDir(), link); err != nil {
+		t.Fatal(err)
+	}
+	if s.Current() {
+		t.Error("the old one is current")
+	}
+	if _, err := db.Snapshot(t.Context()); !errors.Is(err, ErrReplaced) {
+		t.Errorf("the error is %v, want %v", err, ErrReplaced)
+	}
+}
