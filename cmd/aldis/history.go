@@ -126,6 +126,7 @@ func openHistory(ctx context.Context, d config.Desktop, dashes string, getenv fu
 		Path: cmp.Or(d.DB, filepath.Join(folder, "sql", "db.sqlite")), Key: k, Grants: desktop.Grants{Conversations: d.Conversations()},
 		MaxMessages: d.MaxMessages, MaxConversations: d.MaxConversations,
 	}
+	defer o.Key.Wipe()
 	if !since.IsZero() {
 		o.Grants.Since = since.UnixMilli()
 	}
