@@ -116,14 +116,14 @@ type guide struct {
 	have map[string]string // what it says
 	want []variable        // what it shall say, in order
 
-	address   config.Address // of the daemon
-	program   string         // path of signal-cli; "": it is not on this machine
-	daemon    *setup.Daemon  // nil: none runs that was started here
-	line      *signal.Linker // nil: the daemon is not asked anything
-	accounts  []string       // that it has
-	account   string         // the one to use; "": not known
-	runs      bool           // the hub was started
-	unlasting bool           // the daemon ran for the linking alone
+	address  config.Address // of the daemon
+	program  string         // path of signal-cli; "": it is not on this machine
+	daemon   *setup.Daemon  // nil: none runs that was started here
+	line     *signal.Linker // nil: the daemon is not asked anything
+	accounts []string       // that it has
+	account  string         // the one to use; "": not known
+	runs     bool           // the hub was started
+	borrowed bool           // a daemon ran for the linking alone
 }
 
 // A variable is a line of the env file.
@@ -173,9 +173,10 @@ func (g *guide) read() (err error) {
 
 // said returns what the env file says under a name of ours, else under the same
 // of signal-mcp.
-func (g *guide) said(name string) string {
-	return cmp.Or(g.have[name], g.have["SIGNAL_MCP_"+strings.TrimPrefix(name, "ALDIS_")])
-}
+func (g *guide) said(name string) string { return cmp.Or(g.have[name], g.have[older(name)]) }
+
+// older is signal-mcp's name for a variable of ours.
+func older(name string) string { return "SIGNAL_MCP_" + strings.TrimPrefix(name, "ALDIS_") }
 
 // saidAccount returns the account that the env file names, "" for none.
 func (g *guide) saidAccount() string {
@@ -204,7 +205,7 @@ func (g *guide) hangUp() {
 	if g.daemon != nil {
 		g.say("Ending the signal-cli that was started for the linking.")
 		g.daemon.Stop()
-		g.daemon, g.unlasting = nil, true
+		g.daemon, g.borrowed = nil, true
 	}
 }
 
@@ -214,7 +215,7 @@ func (g *guide) say(format string, args ...any) {
 
 // end says what comes next.
 func (g *guide) end(left []*setup.Left) error {
-	if g.unlasting {
+	if g.borrowed {
 		left = append(left, &setup.Left{Why: "signal-cli has to run for good: " + g.daemonCommand()})
 	}
 	if len(left) > 0 {

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -196,9 +198,11 @@ func (s *fileStep) write(text string) error {
 
 // warnOfEnvironment says which variables would beat the file.
 func (s *fileStep) warnOfEnvironment() {
-	for name, value := range s.have {
-		if other := s.env.getenv(name); other != "" && other != value {
-			s.say("But %s is set in this environment to something else, which counts more: unset it.", name)
+	for _, name := range slices.Sorted(maps.Keys(s.have)) {
+		for _, n := range []string{name, older(name)} {
+			if other := s.env.getenv(n); other != "" && other != s.have[name] {
+				s.say("But %s is set in this environment to something else, which counts more: unset it.", n)
+			}
 		}
 	}
 }

@@ -193,7 +193,7 @@ func (s *daemonStep) start(ctx context.Context) (err error) {
 	tick, late := time.NewTicker(100*time.Millisecond), time.NewTimer(startTime)
 	defer tick.Stop()
 	defer late.Stop()
-	for !s.listening(ctx) {
+	for !s.isUp(ctx) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -205,6 +205,16 @@ func (s *daemonStep) start(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// isUp reports whether the daemon that was started here listens. To try to
+// listen there too could keep it from that.
+func (s *daemonStep) isUp(ctx context.Context) bool {
+	nc, err := new(net.Dialer).DialContext(ctx, s.address.Network, s.address.Addr)
+	if err == nil {
+		_ = nc.Close()
+	}
+	return err == nil
 }
 
 // deviceName is what the phone shows among its linked devices.
@@ -285,6 +295,9 @@ func (s *accountStep) Do(ctx context.Context) error {
 // byHand says how to link without this program.
 func (s *accountStep) byHand() error {
 	why, mend := "No account is linked", "At a terminal aldis setup --link does it; or by hand, while the daemon does not run:"
+	if s.account != "" {
+		why = "signal-cli is not linked to " + s.account
+	}
 	if s.line == nil {
 		why, mend = "Whether an account is linked is not known while no daemon runs", "Once it runs, aldis setup --link links one; or by hand, while it does not:"
 	}
@@ -314,9 +327,8 @@ func (s *accountStep) link(ctx context.Context) error {
 	}
 }
 
-// try shows one code. The address in it would let whoever has it read the
-// account's messages if its owner scanned it for them; it is shown where the
-// code is, and nowhere else.
+// try shows one code, and the address in it nowhere else: whose phone scans it
+// first has the daemon.
 func (s *accountStep) try(ctx context.Context) (number string, err error) {
 	uri, err := s.line.Start(ctx)
 	if err != nil {

@@ -92,8 +92,8 @@ func (l *Linker) Accounts(ctx context.Context) ([]string, error) {
 }
 
 // Start returns what a phone has to scan: an address that stands for the
-// daemon's key, good for at most [CodeLife]. It is a secret that long. It fails
-// with ErrOneAccount too.
+// daemon's key, good for at most [CodeLife]. Whose phone scans it first has the
+// daemon, so nobody else is to see it that long. It fails with ErrOneAccount too.
 func (l *Linker) Start(ctx context.Context) (uri string, err error) {
 	var v struct {
 		URI string `json:"deviceLinkUri"`
