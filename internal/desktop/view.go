@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"aldis/internal/hub"
@@ -147,8 +148,13 @@ func (r *Reader) session(ctx context.Context) (s *session, valid bool, err error
 }
 
 // keep keeps s for the next view, unless one is kept already or err may have
-// left something behind in it.
+// left something behind in it. On Windows none is kept: a file that is open
+// there may be deleted, but its name is not free until it is closed, and Signal
+// makes its WAL anew when it starts.
 func (r *Reader) keep(s *session, err error) bool {
+	if runtime.GOOS == "windows" {
+		return false
+	}
 	if kind := hub.KindOf(err); err != nil && kind != hub.NotFound && kind != hub.Invalid {
 		return false
 	}
