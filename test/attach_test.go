@@ -206,7 +206,7 @@ func TestLineWithARevokedToken(t *testing.T) {
 		t.Fatalf("with the token: %s", text)
 	}
 	list := h.aldis("token", "list").stdout
-	id, _, _ := strings.Cut(list, " ")
+	id, _, _ := strings.Cut(list, "\t")
 	if r := h.aldis("token", "revoke", id); r.code != 0 {
 		t.Fatalf("revoke %s: %s", id, r.stderr)
 	}

@@ -119,7 +119,7 @@ func TestStatus(t *testing.T) {
 	h := startSignalHub(t, d, "--default-agent", "crush-signal")
 	h.connect("deploy-bot").call("send", map[string]any{"text": "up"})
 	text := h.aldis("status")
-	for _, want := range []string{"routes    1", "signal: connected, version 0.13.19", "deploy-bot: present", "crush-signal: absent, the default", "live, client hubtest"} {
+	for _, want := range []string{"routes\t1", "signal: connected, version 0.13.19", "deploy-bot: present", "crush-signal: absent, the default", "live, client hubtest"} {
 		if !strings.Contains(text.stdout, want) {
 			t.Errorf("aldis status does not say %q:\n%s", want, text.stdout)
 		}
@@ -152,7 +152,7 @@ func TestTokens(t *testing.T) {
 		t.Fatalf("token add: exit code %d, %q", made.code, made.stderr)
 	}
 	list := h.aldis("token", "list").stdout
-	id, _, _ := strings.Cut(list, " ")
+	id, _, _ := strings.Cut(list, "\t")
 	if !strings.Contains(list, "deploy-bot") || strings.Contains(list, secret) {
 		t.Errorf("token list: %q", list)
 	}

@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"text/tabwriter"
-	"time"
 
 	"aldis/internal/config"
 	"aldis/internal/gate"
@@ -130,13 +127,13 @@ func (c *accessListCmd) Run(ctx context.Context, e env) error {
 		out.SetIndent("", "  ")
 		return out.Encode(s)
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-	s.print(w)
-	return w.Flush()
+	t := newTable(e)
+	s.fill(t)
+	return t.print()
 }
 
-func (s accessState) print(w io.Writer) {
-	s.accessTrouble.print(w)
+func (s accessState) fill(t *table) {
+	s.accessTrouble.fill(t)
 	for _, x := range s.Settings {
 		role := "trusted"
 		switch {
@@ -145,28 +142,28 @@ func (s accessState) print(w io.Writer) {
 		case x.Approver:
 			role = "approver"
 		}
-		fmt.Fprintf(w, "%s\t%s\tby a setting\n", role, string(x.ID))
+		t.row(role, string(x.ID), "by a setting")
 	}
 	for _, x := range s.People {
-		fmt.Fprintf(w, "let in\t%s\t%s %s\n", string(x.ID), x.Name, string(x.ShownAs))
+		t.row("let in", string(x.ID), x.Name+" "+string(x.ShownAs))
 	}
 	for _, x := range s.Groups {
-		fmt.Fprintf(w, "group\t%s\teverything is heard\n", string(x.ID))
+		t.row("group", string(x.ID), "everything is heard")
 	}
 	for _, x := range s.Pairings {
-		fmt.Fprintf(w, "asks\t%s\tcode %s until %s\n", called(x), x.Code, x.Expires.Local().Format(time.TimeOnly))
+		t.row("asks", called(x), fmt.Sprintf("code %s until %s", x.Code, t.moment(x.Expires)))
 	}
 }
 
-// print shows the policy, and what is wrong.
-func (s accessTrouble) print(w io.Writer) {
+// fill shows the policy, and what is wrong.
+func (s accessTrouble) fill(t *table) {
 	if s.Trouble != "" {
-		fmt.Fprintf(w, "access\tCLOSED to all but the operator: %s\n", s.Trouble)
+		t.row("access", "CLOSED to all but the operator: "+s.Trouble)
 	} else {
-		fmt.Fprintf(w, "access\tpolicy %s\n", s.Policy)
+		t.row("access", fmt.Sprintf("policy %s", s.Policy))
 	}
 	for _, b := range s.Moved {
-		fmt.Fprintf(w, "moved\t%s is somebody else's since %s, and is kept out; aldis access rebind %s accepts them\n",
-			string(b.ID), b.Moved.Local().Format(time.DateTime), string(b.ID))
+		t.row("moved", fmt.Sprintf("%s is somebody else's since %s, and is kept out; aldis access rebind %s accepts them",
+			string(b.ID), t.moment(b.Moved), string(b.ID)))
 	}
 }

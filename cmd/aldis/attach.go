@@ -23,7 +23,7 @@ func (c *attachCmd) Run(ctx context.Context, e env) error {
 	// An agent that has gone shows as an error of a write, and the hub is told.
 	signal.Ignore(syscall.SIGPIPE)
 	line := attach.Line{
-		Hub: c.URL, Token: string(c.Token), Agent: c.Agent, Version: version(), Log: logger(c.Common, e.stderr),
+		Hub: c.URL, Token: string(c.Token), Agent: c.Agent, Version: version(), Log: logger(c.Common, e),
 		Initialize: initialize, Tools: tools,
 	}
 	return line.Run(ctx, e.stdin, e.stdout)

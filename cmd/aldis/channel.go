@@ -40,7 +40,7 @@ func (c *channelCmd) Run(ctx context.Context, e env) error {
 		}
 		c.AttachmentRoot = []string{folder}
 	}
-	log := logger(c.Common, e.stderr)
+	log := logger(c.Common, e)
 	record, err := store.Open(ctx, store.Options{Log: log})
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -99,20 +98,21 @@ func (c *statusCmd) Run(ctx context.Context, e env) error {
 		out.SetIndent("", "  ")
 		return out.Encode(s)
 	}
-	return s.print(e.stdout)
+	t := newTable(e)
+	s.fill(t)
+	return t.print()
 }
 
-func (s status) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "hub\t%s, up since %s\n", s.Version, s.Started.Local().Format(time.DateTime))
-	fmt.Fprintf(w, "routes\t%d\n", s.Routes)
-	fmt.Fprintf(w, "waiting\t%d\n", s.Waiting)
-	fmt.Fprintf(w, "prompts\t%d open\n", s.Prompts)
-	s.Access.print(w)
+func (s status) fill(t *table) {
+	t.row("hub", fmt.Sprintf("%s, up since %s", s.Version, t.moment(s.Started)))
+	t.row("routes", fmt.Sprint(s.Routes))
+	t.row("waiting", fmt.Sprint(s.Waiting))
+	t.row("prompts", fmt.Sprintf("%d open", s.Prompts))
+	s.Access.fill(t)
 	for _, p := range s.Platforms {
-		fmt.Fprintf(w, "platform\t%s: %s, version %s at %s, last notice %s\n", p.Platform, p.State, orNone(p.Version), p.Address, since(p.Last))
+		t.row("platform", fmt.Sprintf("%s: %s, version %s at %s, last notice %s", p.Platform, p.State, orNone(p.Version), p.Address, since(p.Last)))
 		if p.Detail != "" {
-			fmt.Fprintf(w, "\t%s\n", p.Detail)
+			t.row("", p.Detail)
 		}
 	}
 	for _, a := range s.Agents {
@@ -123,16 +123,15 @@ func (s status) print(out io.Writer) error {
 		if a.Default {
 			note += ", the default"
 		}
-		fmt.Fprintf(w, "agent\t%s: %s\n", a.Agent, note)
+		t.row("agent", fmt.Sprintf("%s: %s", a.Agent, note))
 	}
 	for _, x := range s.Sessions {
 		name := string(x.Agent)
 		if !x.Named {
 			name = "(no name)"
 		}
-		fmt.Fprintf(w, "session\t%s: %s, %s, client %s, used %s\n", x.Session, name, x.State, orNone(x.Client), since(x.Used))
+		t.row("session", fmt.Sprintf("%s: %s, %s, client %s, used %s", x.Session, name, x.State, orNone(x.Client), since(x.Used)))
 	}
-	return w.Flush()
 }
 
 func orNone(s string) string {
@@ -190,11 +189,11 @@ func (c *tokenListCmd) Run(ctx context.Context, e env) error {
 	if c.JSON {
 		return json.NewEncoder(e.stdout).Encode(list.Tokens)
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-	for _, t := range list.Tokens {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", t.ID, t.Agent, t.Created.Local().Format(time.DateTime))
+	t := newTable(e, "ID", "AGENT", "MADE")
+	for _, x := range list.Tokens {
+		t.row(x.ID, string(x.Agent), t.moment(x.Created))
 	}
-	return w.Flush()
+	return t.print()
 }
 
 type tokenRevokeCmd struct {

@@ -180,8 +180,7 @@ func freeAddress(ctx context.Context) (string, error) {
 
 // browse opens url in a browser where there is a person at a desktop.
 func browse(out io.Writer, url string) {
-	f, ok := out.(*os.File)
-	if !ok || !isTerminal(f) {
+	if !isTerminal(out) {
 		return
 	}
 	var cmd *exec.Cmd
@@ -209,7 +208,7 @@ func (c *demoHubCmd) Run(ctx context.Context, e env) error {
 		_, _ = io.Copy(io.Discard, e.stdin)
 		stop()
 	}()
-	return serve(ctx, c.Serve, logger(c.Common, e.stderr), func(h *hubProcess) error { return joinPhone(h, e) })
+	return serve(ctx, c.Serve, logger(c.Common, e), func(h *hubProcess) error { return joinPhone(h, e) })
 }
 
 // joinPhone makes the phone in the browser the platform of the hub.
@@ -310,7 +309,7 @@ func (c *demoAgentCmd) Run(ctx context.Context, e env) error {
 	show := shower(c.URL, string(c.Token), c.Name)
 	a := &demo.Agent{
 		Name: c.Name, Hub: c.URL, Token: string(c.Token), First: "Hello from " + c.Name + ". Quote this to answer me.",
-		Rule: demo.Echo, Log: logger(c.Common, e.stderr),
+		Rule: demo.Echo, Log: logger(c.Common, e),
 		Heard: func(ctx context.Context, ev demo.Event) {
 			fmt.Fprintf(e.stdout, "%s\n", channelText(ev))
 			show(ctx, ev)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"time"
 
@@ -63,8 +62,7 @@ func (c *doctorCmd) print(r doctor.Result, e env) error {
 	if c.JSON {
 		return r.JSON(e.stdout)
 	}
-	f, isFile := e.stdout.(*os.File)
-	return r.Text(e.stdout, isFile && isTerminal(f) && e.getenv("NO_COLOR") == "")
+	return r.Text(e.stdout, e.colors(e.stdout))
 }
 
 // probeTime bounds each probe.
@@ -108,11 +106,7 @@ func (p *prober) home() string {
 
 // all makes all probes.
 func (p *prober) all(ctx context.Context) {
-	var terminal io.Writer
-	if f, isFile := p.env.stderr.(*os.File); isFile && isTerminal(f) {
-		terminal = f
-	}
-	w := newWaiting(terminal)
+	w := newWaiting(p.env.watched())
 	defer w.stop()
 	w.round(ctx, probeTime, map[string]probe{
 		"the hub":          p.hub,

@@ -26,7 +26,7 @@ import (
 type historyCmd struct{ config.History }
 
 func (c *historyCmd) Run(ctx context.Context, e env) error {
-	log := logger(c.Common, e.stderr)
+	log := logger(c.Common, e)
 	if c.Transport == "http" {
 		return c.serve(ctx, e, log)
 	}
@@ -192,7 +192,7 @@ It listens here now; Ctrl-D ends it. Other hosts, and how to serve it over HTTP:
 
 // explainStdio says what this is to a person who has started it by hand.
 func explainStdio(e env) {
-	if f, ok := e.stdin.(*os.File); ok && isTerminal(f) {
+	if isTerminal(e.stdin) {
 		fmt.Fprint(e.stderr, atTerminal)
 	}
 }
@@ -207,15 +207,14 @@ Nothing is sent, changed or marked as read in Signal. (This is shown once.)
 // warnOnce shows the warning to a person, if it was not shown before: a file in
 // the state folder remembers. When that cannot be written it is shown again.
 func warnOnce(stateDir string, stderr io.Writer) {
-	f, ok := stderr.(*os.File)
-	if !ok || !isTerminal(f) {
+	if !isTerminal(stderr) {
 		return
 	}
 	marker := filepath.Join(stateDir, "history.warned")
 	if _, err := os.Stat(marker); err == nil {
 		return
 	}
-	fmt.Fprint(f, privacy)
+	fmt.Fprint(stderr, privacy)
 	if os.MkdirAll(stateDir, 0o700) == nil {
 		_ = os.WriteFile(marker, nil, 0o600)
 	}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"aldis/internal/config"
@@ -149,7 +148,7 @@ func (c *hookListCmd) Run(ctx context.Context, e env) error {
 	if c.JSON {
 		return json.NewEncoder(e.stdout).Encode(list.Hooks)
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	t := newTable(e, "NAME", "AGENT", "PRESET", "NEEDS", "EVENTS", "CALLS")
 	for _, h := range list.Hooks {
 		lets, only := "token", "all events"
 		if h.Signed {
@@ -158,10 +157,10 @@ func (c *hookListCmd) Run(ctx context.Context, e env) error {
 		if len(h.Only) > 0 {
 			only = strings.Join(h.Only, ",")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d accepted, %d refused, %d duplicates, %d ignored\n",
-			h.Name, h.Agent, h.Preset, lets, only, h.Accepted, h.Refused, h.Duplicates, h.Ignored)
+		t.row(h.Name, string(h.Agent), h.Preset, lets, only,
+			fmt.Sprintf("%d accepted, %d refused, %d duplicates, %d ignored", h.Accepted, h.Refused, h.Duplicates, h.Ignored))
 	}
-	return w.Flush()
+	return t.print()
 }
 
 type hookRemoveCmd struct {

@@ -28,18 +28,15 @@ func (c *importSalonCmd) Run(ctx context.Context, e env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	record, err := openRecord(ctx, store.Options{Path: c.DB, Log: logger(c.Common, e.stderr)})
+	record, err := openRecord(ctx, store.Options{Path: c.DB, Log: logger(c.Common, e)})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, record.Close()) }()
-	all, told := 0, time.Now()
+	all, shown := 0, newProgress(e)
 	added, err := record.ImportSalon(ctx, c.File, func(seen, total int) {
 		all = total
-		if time.Since(told) > time.Second {
-			told = time.Now()
-			fmt.Fprintf(e.stderr, "%d of %d messages\n", seen, total)
-		}
+		shown.say("%d of %d messages", seen, total)
 	})
 	if err != nil {
 		return fmt.Errorf("import %s: %w", c.File, err)

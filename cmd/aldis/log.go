@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -47,14 +46,14 @@ func (c *logCmd) Run(ctx context.Context, e env) error {
 	if err != nil {
 		return usageError{err}
 	}
-	messages, more, err := c.newest(ctx, f)
+	messages, more, err := c.newest(ctx, f, newProgress(e))
 	if err != nil {
 		return err
 	}
 	if more {
 		fmt.Fprintf(e.stderr, "aldis: there are older ones: --limit says how many\n")
 	}
-	if err := c.print(e.stdout, messages); err != nil || !c.Follow {
+	if err := c.print(e, messages); err != nil || !c.Follow {
 		return err
 	}
 	return c.follow(ctx, e, f, messages)
@@ -110,7 +109,7 @@ func (c *logCmd) page(ctx context.Context, f hub.LogFilter) (p logPage, err erro
 }
 
 // newest returns the newest messages, oldest first.
-func (c *logCmd) newest(ctx context.Context, f hub.LogFilter) (messages []logMessage, more bool, err error) {
+func (c *logCmd) newest(ctx context.Context, f hub.LogFilter, shown *progress) (messages []logMessage, more bool, err error) {
 	for more = true; more && len(messages) < c.Limit; {
 		f.Limit = min(c.Limit-len(messages), logAPIMost)
 		p, err := c.page(ctx, f)
@@ -118,6 +117,7 @@ func (c *logCmd) newest(ctx context.Context, f hub.LogFilter) (messages []logMes
 			return nil, false, err
 		}
 		messages, more = append(messages, p.Messages...), p.More
+		shown.say("aldis: %d messages so far", len(messages))
 		if n := len(messages); n > 0 {
 			f.Before = messages[n-1].ID
 		}
@@ -177,7 +177,7 @@ func (t *tail) step(ctx context.Context) (wait time.Duration, err error) {
 		if !p.More {
 			wait = followEvery
 		}
-		return wait, t.print(t.env.stdout, p.Messages)
+		return wait, t.print(t.env, p.Messages)
 	case refused && refusal.Status == http.StatusNotFound && t.filter.After != "":
 		// It is not kept any more, and so nothing is that is older.
 		t.filter.After, t.filter.Since = "", t.last
@@ -191,23 +191,25 @@ func (t *tail) step(ctx context.Context) (wait time.Duration, err error) {
 	return t.pauses.NextBackOff(), nil
 }
 
-func (c *logCmd) print(out io.Writer, messages []logMessage) error {
-	for _, m := range messages {
-		if c.JSON {
-			if err := json.NewEncoder(out).Encode(m); err != nil {
+func (c *logCmd) print(e env, messages []logMessage) error {
+	if c.JSON {
+		for _, m := range messages {
+			if err := json.NewEncoder(e.stdout).Encode(m); err != nil {
 				return err
 			}
-			continue
 		}
-		if _, err := fmt.Fprintln(out, m.line()); err != nil {
-			return err
-		}
+		return nil
 	}
-	return nil
+	t := newTable(e)
+	for _, m := range messages {
+		t.row(m.cells(t)...)
+	}
+	return t.print()
 }
 
-// line is m in one line, with nothing in it that a terminal would act on.
-func (m logMessage) line() string {
+// cells are m as a row. Messages come in while others stand there already, so
+// that on a terminal the cells themselves are as wide as most are.
+func (m logMessage) cells(t *table) []string {
 	source, target := m.Source, m.Target
 	if m.Name != "" {
 		source = m.Name + " " + source
@@ -219,12 +221,15 @@ func (m logMessage) line() string {
 	if len(m.Content) > textShown {
 		text += "…"
 	}
-	return fmt.Sprintf("%s  %-8s  %s  %s  %s  %s", m.Time.Local().Format(time.DateTime), hub.OneLine(string(m.Via), 8),
-		column(source), column(target), column(m.fate()), text)
+	cells := []string{t.moment(m.Time), string(m.Via), source, target, m.fate(), text}
+	if t.terminal {
+		cells[1] = fmt.Sprintf("%-8s", cells[1])
+		for i := 2; i < 5; i++ {
+			cells[i] = fmt.Sprintf("%-14s", hub.OneLine(cells[i], 40))
+		}
+	}
+	return cells
 }
-
-// column pads s, so that what follows stands below what follows in most lines.
-func column(s string) string { return fmt.Sprintf("%-14s", hub.OneLine(s, 40)) }
 
 // fate says what became of m, in short.
 func (m logMessage) fate() string {

@@ -66,8 +66,12 @@ func aldisLog(ctx context.Context, url string, stdout, stderr io.Writer, args ..
 func TestLogLine(t *testing.T) {
 	const evil = "\x1b]0;\u009b2J\r\n\u202e"
 	m := logMessage{Via: evil, Source: evil, Name: evil, Target: evil, Content: evil, Deliveries: []logDelivery{{To: evil, State: "failed", Reason: evil}}}
-	if line := m.line(); strings.ContainsAny(line, "\x1b\u009b\r\n\u202e") {
-		t.Errorf("line %q", line)
+	for _, terminal := range []bool{false, true} {
+		list := &table{terminal: terminal}
+		list.row(m.cells(list)...)
+		if line, _ := strings.CutSuffix(list.rows.String(), "\n"); strings.ContainsAny(line, "\x1b\u009b\r\n\u202e") {
+			t.Errorf("line %q", line)
+		}
 	}
 }
 
@@ -82,7 +86,7 @@ func TestLog(t *testing.T) {
 		code       int
 		want       []string // what each line has in it
 	}{
-		{"everything, oldest first", "", exitOK, []string{"notify    ci              home            failed          one line \uFFFD[31m\uFFFDof text", "to all", "long long"}},
+		{"everything, oldest first", "", exitOK, []string{"Z\tnotify\tci\thome\tfailed\tone line \uFFFD[31m\uFFFDof text", "to all", "long long"}},
 		{"a limit takes the newest", "--limit 2", exitOK, []string{"to all", "long"}},
 		{"filters", "--target home --since 1h --via notify", exitOK, []string{"one line"}},
 		{"between two", "--with ci --with attic", exitOK, []string{"…"}},

@@ -52,6 +52,18 @@ type cli struct {
 	DemoHub   demoHubCmd   `cmd:"" hidden:"" help:"Be the hub of a demo; serve --demo starts it."`
 }
 
+// Help is what --help says below the description. Kong calls it.
+func (*cli) Help() string {
+	return `Exit codes: 0 done; 1 it was tried and did not work; 2 a setting or an argument is wrong, and nothing was tried.
+Lists are aligned on a terminal, and have tabs between their columns in a pipe; most commands have --json. NO_COLOR is honoured.
+
+Examples:
+  aldis serve --demo                     try it in a browser, without an account
+  aldis setup                            make a hub of your own, step by step
+  aldis install crush --agent my-agent   print what a client needs
+  aldis doctor                           find out what is wrong`
+}
+
 // An env is the world outside of the program. Tests have their own.
 type env struct {
 	stdin          io.Reader
@@ -78,6 +90,7 @@ func run(ctx context.Context, args []string, e env) int {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(e),
+		kong.PostBuild(withExamples),
 	)
 	parser, err := kong.New(&cli{}, options...)
 	if err != nil {
@@ -109,23 +122,15 @@ func run(ctx context.Context, args []string, e env) int {
 // A usageError says that nothing was tried.
 type usageError struct{ error }
 
-// logger returns a logger as the settings have it.
-func logger(c config.Common, w io.Writer) *slog.Logger {
+// logger returns a logger to standard error, as the settings have it.
+func logger(c config.Common, e env) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.LogLevel}
-	f, isFile := w.(*os.File)
 	switch {
 	case c.LogFormat == "json":
-		return slog.New(slog.NewJSONHandler(w, options))
-	case isFile && isTerminal(f):
-		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: c.LogLevel, TimeFormat: "15:04:05.000"}))
+		return slog.New(slog.NewJSONHandler(e.stderr, options))
+	case isTerminal(e.stderr):
+		return slog.New(tint.NewTextHandler(e.stderr, &tint.Options{Level: c.LogLevel, TimeFormat: "15:04:05.000", NoColor: !e.colors(e.stderr)}))
 	default:
-		return slog.New(slog.NewTextHandler(w, options))
+		return slog.New(slog.NewTextHandler(e.stderr, options))
 	}
-}
-
-// isTerminal takes any character device but the null one for a terminal.
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	null, nullErr := os.Stat(os.DevNull)
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && (nullErr != nil || !os.SameFile(info, null))
 }

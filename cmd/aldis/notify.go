@@ -39,6 +39,7 @@ func (c *notifyCmd) Run(ctx context.Context, e env) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, notifyFor)
 	defer cancel()
+	n.shown = newProgress(e)
 	taken, err := n.deliver(ctx)
 	if err != nil {
 		return err
@@ -97,6 +98,7 @@ type notice struct {
 	label      hub.AgentID
 	key        string // the same for each attempt: one of them has an effect
 	body       []byte
+	shown      *progress
 }
 
 // taken is the answer of a hub that has accepted a notice.
@@ -113,6 +115,7 @@ func (n *notice) deliver(ctx context.Context) (taken, error) {
 		if err == nil || wait < 0 {
 			return t, err
 		}
+		n.shown.say("aldis: %v; trying again", err)
 		select {
 		case <-time.After(max(wait, pauses.NextBackOff())):
 		case <-ctx.Done():

@@ -32,7 +32,7 @@ import (
 type serveCmd struct{ config.Serve }
 
 func (c *serveCmd) Run(ctx context.Context, e env) error {
-	log := logger(c.Common, e.stderr)
+	log := logger(c.Common, e)
 	if c.Demo {
 		return runDemo(ctx, c.Serve, e, log)
 	}
