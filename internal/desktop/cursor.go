@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"strings"
 	"fmt"
 
 	"aldis/internal/hub"
@@ -84,7 +85,7 @@ func (s sealer) seal(p place, bound []byte) string {
 
 func (s sealer) open(cursor string, bound []byte) (place, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(b) != tagSize+placeSize {
+	if err != nil || len(b) != tagSize+placeSize || strings.ContainsAny(cursor, "\r\n") { // which the decoder skips
 		return place{}, errCursor
 	}
 	tag, plain := b[:tagSize], b[tagSize:]
