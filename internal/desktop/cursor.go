@@ -9,8 +9,8 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"strings"
 	"fmt"
+	"strings"
 
 	"aldis/internal/hub"
 )
