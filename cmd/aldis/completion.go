@@ -55,26 +55,15 @@ func complete(node *kong.Node, words []string) []suggestion {
 	if len(words) == 0 {
 		words = []string{""}
 	}
-	last := strings.TrimSpace(words[len(words)-1])
+	before, last := words[:len(words)-1], strings.TrimSpace(words[len(words)-1])
 	if last == "=" { // bash: --flag = value
 		last = ""
 	}
-	var waits *kong.Flag // for its value
-	for _, word := range words[:len(words)-1] {
-		switch {
-		case word == "=":
-		case waits != nil:
-			waits = nil
-		case word == "--":
-			return nil
-		case strings.HasPrefix(word, "-"):
-			waits = needsValue(node, word)
-		default:
-			node = step(node, word)
-		}
-	}
+	node, waits := walk(node, before)
 	name, value, joined := strings.Cut(last, "=")
 	switch {
+	case slices.Contains(before, "--"):
+		return nil
 	case waits != nil:
 		return starting(values(waits.Value, ""), last)
 	case joined && strings.HasPrefix(name, "-"):
@@ -87,6 +76,23 @@ func complete(node *kong.Node, words []string) []suggestion {
 	default:
 		return starting(nextWords(node), last)
 	}
+}
+
+// walk follows words from node to the command that they name, and to the flag
+// whose value comes next, if one waits for it.
+func walk(node *kong.Node, words []string) (command *kong.Node, waits *kong.Flag) {
+	for _, word := range words {
+		switch {
+		case word == "=":
+		case waits != nil:
+			waits = nil
+		case strings.HasPrefix(word, "-"):
+			waits = needsValue(node, word)
+		default:
+			node = step(node, word)
+		}
+	}
+	return node, waits
 }
 
 // step goes to the command called word below node, if there is one.
