@@ -82,7 +82,7 @@ func (c *setupCmd) asker(e env) (setup.Asker, error) {
 	switch {
 	case c.Yes:
 		return setup.Script{Out: e.stdout}, nil
-	case terminal(e.stdin) && terminal(e.stdout):
+	case isTerminal(e.stdin) && isTerminal(e.stdout):
 		return setup.NewPerson(e.stdin, e.stdout), nil
 	default:
 		return nil, usageError{errors.New("aldis setup asks questions, and this is no terminal: start it at one, or answer by flags, with --yes")}
@@ -146,11 +146,6 @@ func newGuide(c *setupCmd, e env, asker setup.Asker) (*guide, error) {
 		}
 	}
 	return g, nil
-}
-
-func terminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && isTerminal(f)
 }
 
 // read reads the env file, which need not be there.
