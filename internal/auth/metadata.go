@@ -74,13 +74,6 @@ func (res *Resource) Host() string {
 	return res.url.Hostname()
 }
 
-// CheckURL fails with Invalid unless s can be what hosts reach a resource by:
-// https (http for loopback alone), a path that ends in /mcp, and no more.
-func CheckURL(s string) error {
-	_, err := parseURL(s)
-	return err
-}
-
 // locate returns where o's resource is, or nil if nobody has to know.
 func locate(o ResourceOptions) (*url.URL, error) {
 	switch {
@@ -94,7 +87,9 @@ func locate(o ResourceOptions) (*url.URL, error) {
 }
 
 // parseURL returns s in its one spelling, by which hosts compare it (RFC 3986,
-// section 6.2.3): lower case, no port that goes without saying.
+// section 6.2.3): lower case, no port that goes without saying. It fails with
+// Invalid unless s can be what hosts reach a resource by: https (http for loopback
+// alone), a path that ends in /mcp, and no more.
 func parseURL(s string) (*url.URL, error) {
 	u, err := secureURL(s)
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 
 // ResourceOptions say what a [Resource] is and whose tokens open it.
 type ResourceOptions struct {
-	URL  string // where hosts reach it, see [CheckURL]; may be empty in the mode static
+	URL  string // where hosts reach it: https (http for loopback alone) and a path that ends in /mcp; may be empty in the mode static
 	Name string // what people are told it is
 
 	// One of the two: the mode static, or the mode oidc.

@@ -273,7 +273,7 @@ func TestThePublicURL(t *testing.T) {
 		if u == nil {
 			u = &url.URL{}
 		}
-		if u.String() != want || (err == nil) != (want != "") || err != nil && hub.KindOf(CheckURL(in)) != hub.Invalid {
+		if u.String() != want || (err == nil) != (want != "") || err != nil && hub.KindOf(err) != hub.Invalid {
 			t.Errorf("%q: %q, %v; want %q", in, u, err, want)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 func TestPagesOfElsewhereCallWhatTheyMayAndNoMore(t *testing.T) {
 	hosts := NewHosts("127.0.0.1", "8788", []string{"box.example"})
 	hosts.Pages = Pages{"/mcp": {"https://app.example"}, "/open": {"*"}}
-	h := Guard(slog.New(slog.DiscardHandler), hosts, fine)
+	h := Guard(slog.New(slog.DiscardHandler), hosts, MaxBody, fine)
 	for _, tt := range []struct {
 		name, method, path string
 		origins            []string
@@ -54,7 +54,7 @@ func TestAPageLearnsInAdvanceWhatItMaySend(t *testing.T) {
 	r.Header.Set("Origin", "https://app.example")
 	r.Header.Set("Access-Control-Request-Method", "POST")
 	r.Header.Set("Access-Control-Request-Headers", "authorization,content-type, Mcp-Protocol-Version,mcp-param-query,x-forwarded-proto,cookie")
-	w := serve(Guard(slog.New(slog.DiscardHandler), hosts, fine), r)
+	w := serve(Guard(slog.New(slog.DiscardHandler), hosts, MaxBody, fine), r)
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Methods":  "GET, POST, DELETE",
 		"Access-Control-Allow-Headers":  "authorization, content-type, mcp-protocol-version, mcp-param-query",

@@ -23,12 +23,8 @@ const bodyTime = 30 * time.Second
 
 // Guard is what every request passes before it reaches next: panics end in a
 // 500, each answer carries the hardened headers, a Host or Origin that is not
-// in hosts is refused, and the body is bounded in size and time.
-func Guard(log *slog.Logger, hosts *Hosts, next http.Handler) http.Handler {
-	return guard(log, hosts, MaxBody, next)
-}
-
-func guard(log *slog.Logger, hosts *Hosts, maxBody int64, next http.Handler) http.Handler {
+// in hosts is refused, and the body is bounded in time and to maxBody bytes.
+func Guard(log *slog.Logger, hosts *Hosts, maxBody int64, next http.Handler) http.Handler {
 	return recovering(log, headers(hosts.check(bounded(maxBody, next))))
 }
 

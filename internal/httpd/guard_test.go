@@ -20,7 +20,7 @@ import (
 // guarded serves next on 127.0.0.1:8765 as far as Host and Origin go.
 func guarded(next http.Handler) http.Handler {
 	hosts := NewHosts("127.0.0.1", "8765", []string{"hub.example", "Box.lan:9000"})
-	return Guard(slog.New(slog.DiscardHandler), hosts, next)
+	return Guard(slog.New(slog.DiscardHandler), hosts, MaxBody, next)
 }
 
 var fine = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -97,7 +97,7 @@ func (s *Server) server() *http.Server {
 	hosts.Pages = s.Pages
 	silent := &silent{conns: make(map[net.Conn]struct{})}
 	srv := &http.Server{
-		Handler:           guard(s.Log, hosts, cmp.Or(s.MaxBody, MaxBody), s.Handler),
+		Handler:           Guard(s.Log, hosts, cmp.Or(s.MaxBody, MaxBody), s.Handler),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,

@@ -122,7 +122,7 @@ func (h *testHub) serveHTTP(handler http.Handler, log *slog.Logger, inPipes bool
 	if inPipes {
 		ln := hubtest.NewPipeListener()
 		h.url, h.dial = "http://127.0.0.1:80/mcp", ln.Dial
-		srv := &http.Server{Handler: httpd.Guard(log, httpd.NewHosts("127.0.0.1", "80", nil), handler)}
+		srv := &http.Server{Handler: httpd.Guard(log, httpd.NewHosts("127.0.0.1", "80", nil), httpd.MaxBody, handler)}
 		return func(ctx context.Context) error {
 			go func() { _ = srv.Serve(ln) }()
 			<-ctx.Done()

@@ -27,7 +27,7 @@ func serve(t *testing.T, p *Phone) *url.URL {
 	mux.Handle("POST /phone/received", httpd.Handle(p.Log, p.Received))
 	s := httptest.NewUnstartedServer(nil)
 	u := &url.URL{Scheme: "http", Host: s.Listener.Addr().String()}
-	s.Config.Handler = httpd.Guard(slog.New(slog.DiscardHandler), httpd.NewHosts(u.Hostname(), u.Port(), nil), mux)
+	s.Config.Handler = httpd.Guard(slog.New(slog.DiscardHandler), httpd.NewHosts(u.Hostname(), u.Port(), nil), httpd.MaxBody, mux)
 	s.Start()
 	t.Cleanup(s.Close)
 	return u

@@ -48,7 +48,7 @@ func newSite(t *testing.T) *site {
 	}
 	server := httptest.NewUnstartedServer(nil)
 	s.url = &url.URL{Scheme: "http", Host: server.Listener.Addr().String()}
-	server.Config.Handler = httpd.Guard(s.Log, httpd.NewHosts(s.url.Hostname(), s.url.Port(), nil), s.Handler())
+	server.Config.Handler = httpd.Guard(s.Log, httpd.NewHosts(s.url.Hostname(), s.url.Port(), nil), httpd.MaxBody, s.Handler())
 	server.Start()
 	t.Cleanup(func() {
 		server.Close()
